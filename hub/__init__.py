@@ -1,0 +1,1 @@
+"""Run teams of role-based agents over approved MCP servers."""

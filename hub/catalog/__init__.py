@@ -1,0 +1,1 @@
+"""Every tool an agent could see, under its model-facing name."""

@@ -1,0 +1,1 @@
+"""Settings with provenance, paths and workspace trust."""

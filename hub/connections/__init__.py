@@ -1,0 +1,1 @@
+"""One MCP server is one owner task; the pool that holds them."""

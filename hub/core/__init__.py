@@ -1,0 +1,1 @@
+"""Values, typed events, the error tree, limits and ports; no I/O."""

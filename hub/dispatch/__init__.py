@@ -1,0 +1,1 @@
+"""Jobs, the dispatcher, reports and the tools around them."""

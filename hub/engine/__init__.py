@@ -1,0 +1,1 @@
+"""The turn: one loop, one batch of calls, one feed of events."""

@@ -1,0 +1,1 @@
+"""Room for hook points; empty until hooks land."""

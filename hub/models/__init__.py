@@ -1,0 +1,1 @@
+"""The Model port over OpenAI-compatible servers and scripts."""

@@ -1,0 +1,1 @@
+"""Which call may happen: rules and rulings, pure."""

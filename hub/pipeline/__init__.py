@@ -1,0 +1,1 @@
+"""The one ordered path of a tool call."""

@@ -1,0 +1,1 @@
+"""Role files, the role matrix and its static check."""

@@ -1,0 +1,1 @@
+"""Room for the hub as an MCP server; empty until it lands."""

@@ -1,0 +1,1 @@
+"""Doubles that ship: scripted model server, faulty MCP server, asker, clock."""
