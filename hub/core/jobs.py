@@ -1,0 +1,150 @@
+"""One dispatched piece of work and what it came to, as values that can cross a process."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hub.core.cancel import CancelToken
+from hub.core.limits import Ledger
+from hub.core.messages import Usage
+from hub.core.outcomes import Outcome, StopReason
+from hub.core.team import Grant
+
+ReportStatus = Literal["success", "partial", "failed", "blocked"]
+
+REPORT_OUTCOME: Mapping[ReportStatus, Outcome] = {
+    "success": "done",
+    "partial": "partial",
+    "failed": "failed",
+    "blocked": "blocked",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The object with which a child ends."""
+
+    status: ReportStatus
+    summary: str
+    details: str = ""
+    files: tuple[str, ...] = ()
+    """Paths relative to the workspace that the work touched or rests on."""
+    data: Any = None
+    """Checked against the role's ``report_schema``."""
+    questions: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that were given, for JSON."""
+        full: dict[str, Any] = {
+            "status": self.status,
+            "summary": self.summary,
+            "details": self.details,
+            "files": list(self.files),
+            "data": self.data,
+            "questions": list(self.questions),
+        }
+        return {key: value for key, value in full.items() if value not in ("", [], None)}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A task for a child, validated, with everything that bounds it."""
+
+    id: str
+    role: str
+    task: str
+    parent_session: str
+    call_id: str
+    """The dispatch call that asked for it."""
+    agent: str
+    """Path of the child, such as ``lead/worker#2``."""
+    depth: int
+    grant: Grant
+    ledger: Ledger
+    cancel: CancelToken
+    context: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedCall:
+    """A call that was not allowed to happen."""
+
+    agent: str
+    tool: str
+    reason: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the fields by name, for JSON."""
+        return {"agent": self.agent, "tool": self.tool, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a turn or job did not end well."""
+
+    kind: str
+    message: str
+    retryable: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, for JSON."""
+        return {"kind": self.kind, "message": self.message, "retryable": self.retryable}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How one turn ended, and with what."""
+
+    outcome: Outcome
+    stop_reason: StopReason
+    text: str = ""
+    """The final answer, or what was said before the end when there is none."""
+    report: Report | None = None
+    usage: Usage = field(default_factory=Usage)
+    """Tokens of the agent and of everything below it."""
+    steps: int = 0
+    denied_calls: tuple[DeniedCall, ...] = ()
+    """Denied in this turn, here and below, and not made good by a later call of the same tool."""
+    error: Failure | None = None
+    duration_ms: int = 0
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a parent learns of a job: the ``dispatch_result``."""
+
+    job_id: str
+    role: str
+    outcome: Outcome
+    stop_reason: StopReason
+    report: Report | None = None
+    partial_text: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    duration_ms: int = 0
+    denied_calls: tuple[DeniedCall, ...] = ()
+    session_id: str = ""
+    error: Failure | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result in the shape that models, JSON output and MCP clients see."""
+        return {
+            "job_id": self.job_id,
+            "role": self.role,
+            "outcome": self.outcome,
+            "stop_reason": self.stop_reason,
+            "report": self.report.as_dict() if self.report else None,
+            "partial_text": self.partial_text,
+            "usage": self.usage.as_dict(),
+            "cost_usd": self.cost_usd,
+            "duration_ms": self.duration_ms,
+            "denied_calls": [denied.as_dict() for denied in self.denied_calls],
+            "session_id": self.session_id,
+            "error": self.error.as_dict() if self.error else None,
+        }
+
+
+RunChild = Callable[[Job], Awaitable[TurnResult]]
+"""Runs a job to its end. It returns for every outcome; it raises only when it is cancelled."""

@@ -1,0 +1,100 @@
+"""Who an agent is and what it may do: roles, edges and grants as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from hub.core.limits import Limits
+
+PermissionMode = Literal["default", "accept_edits", "plan", "deny", "bypass"]
+
+MODE_ORDER: tuple[PermissionMode, ...] = ("deny", "plan", "default", "accept_edits", "bypass")
+"""From the tightest mode to the widest."""
+
+
+def tightest(a: PermissionMode, b: PermissionMode) -> PermissionMode:
+    """Return the mode that allows less."""
+    return min(a, b, key=MODE_ORDER.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from."""
+
+    layer: str
+    """``default``, ``user``, ``project``, ``local``, ``env``, ``flag``, ``shipped``, …"""
+    path: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        if not self.path:
+            return self.layer
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Permission for one role to dispatch to another, with bounds."""
+
+    role: str
+    """The role that may be dispatched to."""
+    max_parallel: int = 8
+    """How many children over this edge run at once; more wait their turn."""
+    tools: tuple[str, ...] = ()
+    """Patterns that narrow the child's tools further; empty narrows nothing."""
+    tokens: int | None = None
+    """Budget of one job over this edge, in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Instructions, model, tools, edges, limits and report schema of one kind of agent."""
+
+    name: str
+    description: str = ""
+    instructions: str = ""
+    model: str = ""
+    """A model's name or entry, or ``script:FILE``; empty takes the run's model."""
+    tools: tuple[str, ...] = ("*",)
+    """Patterns over the catalog's names."""
+    disallowed_tools: tuple[str, ...] = ()
+    dispatch: tuple[Edge, ...] = ()
+    user_facing: bool = False
+    """A user may start it; it ends with an answer and needs no report."""
+    mode: PermissionMode | None = None
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    report_schema: Mapping[str, Any] | None = None
+    """JSON Schema of the report's ``data``."""
+    origin: Origin = field(default_factory=lambda: Origin("shipped"))
+
+    def edge_to(self, role: str) -> Edge | None:
+        """Return the edge to a role, or None when there is none."""
+        return next((edge for edge in self.dispatch if edge.role == role), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one agent may do; derived once per agent, only ever narrowed."""
+
+    tools: tuple[str, ...]
+    """Patterns of which a tool's name must match one."""
+    disallowed_tools: tuple[str, ...] = ()
+    ceiling: PermissionMode = "default"
+    """The widest mode here and below."""
+    also: tuple[tuple[str, ...], ...] = ()
+    """Further pattern lists, one for each edge on the way down; a name must match in each."""
+
+    def admits(self, name: str) -> bool:
+        """Say whether a tool of this name is within the grant."""
+        if matches_any(name, self.disallowed_tools) or not matches_any(name, self.tools):
+            return False
+        return all(matches_any(name, patterns) for patterns in self.also)
+
+
+def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
+    """Match a whole name against globs, case-sensitively; a pattern means what is written."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

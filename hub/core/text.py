@@ -1,0 +1,57 @@
+"""Text that is safe to keep, to send and to print."""
+
+import re
+import unicodedata
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def without_surrogates(text: str) -> str:
+    """Join surrogate pairs and replace lone ones by U+FFFD, so that the text encodes as UTF-8."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def printable(text: str) -> str:
+    r"""Make untrusted text safe for a terminal.
+
+    Control characters other than tab and newline, terminal escapes and bidirectional overrides
+    are shown as ``\xNN`` or ``\uNNNN``.
+    """
+    text = without_surrogates(text).replace("\r\n", "\n")
+    return _CONTROL.sub(lambda match: _escaped(match.group()), text)
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Return printable text on one line, at most ``limit`` characters, cut with an ellipsis."""
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= limit else flat[: max(limit - 1, 0)] + "…"
+
+
+def cut_middle(text: str, limit: int, *, unit: str = "characters") -> str:
+    """Keep head and tail of a text longer than ``limit`` code points, and say what is left out."""
+    if len(text) <= limit:
+        return text
+    head = limit * 2 // 3
+    tail = limit - head
+    left_out = len(text) - head - tail
+    return f"{text[:head]}\n[… {left_out} {unit} left out …]\n{text[-tail:]}"
+
+
+def escape_markup(text: str) -> str:
+    """Escape ``&``, ``<`` and ``>`` so that text cannot close or imitate the frame around it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cells(text: str) -> int:
+    """Return the number of terminal columns that a line of printable text takes."""
+    wide = sum(1 for char in text if unicodedata.east_asian_width(char) in "WF")
+    combining = sum(1 for char in text if unicodedata.combining(char))
+    return len(text) + wide - combining
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
