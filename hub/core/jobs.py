@@ -53,6 +53,8 @@ class Job:
     id: str
     role: str
     task: str
+    session: str
+    """The child's session."""
     parent_session: str
     call_id: str
     """The dispatch call that asked for it."""
@@ -77,6 +79,28 @@ class DeniedCall:
     def as_dict(self) -> dict[str, str]:
         """Return the fields by name, for JSON."""
         return {"agent": self.agent, "tool": self.tool, "reason": self.reason}
+
+
+class Denials:
+    """Calls that were denied to an agent or below it, less those made good later.
+
+    A denial is made good when a call of the same tool succeeds afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[DeniedCall] = []
+
+    def add(self, *denied: DeniedCall) -> None:
+        """Record denied calls, of the agent itself or of a child that has ended."""
+        self._calls.extend(denied)
+
+    def made_good(self, tool: str) -> None:
+        """Forget the denials of a tool that has just succeeded."""
+        self._calls = [denied for denied in self._calls if denied.tool != tool]
+
+    def open(self) -> tuple[DeniedCall, ...]:
+        """Return what is still denied."""
+        return tuple(self._calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The contracts of the engine: what it needs from the outside, on one page."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -141,6 +141,36 @@ class EventStore(Protocol):
         ...
 
 
+class Journal(Protocol):
+    """One session's way to the log and to whoever watches the run."""
+
+    @property
+    def session(self) -> str:
+        """The session that is written."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """Path of the agent whose session it is."""
+        ...
+
+    def note(self, event: Event) -> None:
+        """Store a durable event, then publish it. Never waits.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+        ...
+
+    def tell(self, event: Event) -> None:
+        """Publish a transient event. Never waits."""
+        ...
+
+    async def room(self) -> None:
+        """Wait while whoever watches is far behind."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """Something that only a person can decide."""
@@ -165,6 +195,3 @@ class Asker(Protocol):
         """Wait for the answer; answers ``nobody`` at once when there is no one."""
         ...
 
-
-Emit = Callable[[Event], Awaitable[None]]
-"""Publishes one event to whoever watches the run."""

@@ -1,0 +1,136 @@
+"""Whether a dispatch may happen, and the job that it becomes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from hub.core.cancel import CancelToken
+from hub.core.ids import new_id
+from hub.core.jobs import Job
+from hub.core.limits import Ledger, Limits
+from hub.core.team import Edge, Grant, Role
+
+MAX_TASK = 20_000
+"""Characters of a task."""
+MAX_CONTEXT = 60_000
+"""Characters of the context that a parent hands on."""
+MAX_FILES = 50
+"""Paths that a parent may hand on."""
+
+DeriveGrant = Callable[[Role, Grant, Edge], Grant]
+"""Narrows a parent's grant to that of a child over an edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The dispatching side of an edge."""
+
+    role: Role
+    grant: Grant
+    ledger: Ledger
+    cancel: CancelToken
+    session: str
+    agent: str
+    depth: int
+    """0 for a root."""
+    workspace: Path
+    roles: Mapping[str, Role]
+    derive: DeriveGrant
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal(Exception):
+    """A dispatch that may not happen; the message tells the model what to do instead."""
+
+    message: str
+
+
+def build_job(parent: Parent, arguments: Mapping[str, Any], *, call_id: str, number: int) -> Job:
+    """Check a dispatch against edge, depth, sizes, files, budget and cancel, and build its job.
+
+    Raises:
+        Refusal: with the check that failed.
+    """
+    role = _role(parent, str(arguments["role"]))
+    edge = parent.role.edge_to(role.name)
+    if edge is None:
+        raise Refusal(_no_edge(parent, role.name))
+    _check_state(parent)
+    task = _sized("task", str(arguments["task"]).strip(), MAX_TASK)
+    if not task:
+        raise Refusal("The task is empty; say what the child is to do.")
+    context = _sized("context", str(arguments.get("context") or ""), MAX_CONTEXT)
+    files = _files(parent.workspace, arguments.get("files") or [])
+    agent = f"{parent.agent}/{role.name}#{number}"
+    limits = role.limits.narrowed(Limits(None, None, None, edge.tokens, role.limits.depth))
+    return Job(
+        id=new_id("j"),
+        role=role.name,
+        task=task,
+        session=new_id("s"),
+        parent_session=parent.session,
+        call_id=call_id,
+        agent=agent,
+        depth=parent.depth + 1,
+        grant=parent.derive(role, parent.grant, edge),
+        ledger=parent.ledger.child(agent, limits),
+        cancel=parent.cancel.child(),
+        context=context,
+        files=files,
+    )
+
+
+def _role(parent: Parent, name: str) -> Role:
+    role = parent.roles.get(name)
+    if role is not None:
+        return role
+    near = get_close_matches(name, list(parent.roles), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise Refusal(f"There is no role {name!r}.{hint}")
+
+
+def _no_edge(parent: Parent, role: str) -> str:
+    may = ", ".join(edge.role for edge in parent.role.dispatch) or "nobody"
+    return f"Role {parent.role.name!r} may not dispatch to {role!r}; it may dispatch to: {may}."
+
+
+def _check_state(parent: Parent) -> None:
+    if parent.cancel.cancelled:
+        raise Refusal("The run is being cancelled; nothing new is started.")
+    allowed = _root_limits(parent.ledger).depth
+    if parent.depth >= allowed:
+        raise Refusal(
+            f"The depth limit of {allowed} is reached; do the work yourself or report what is left."
+        )
+    if parent.ledger.remaining_tokens() == 0:
+        raise Refusal("The token budget is used up; report what you have.")
+
+
+def _root_limits(ledger: Ledger) -> Limits:
+    while ledger.parent is not None:
+        ledger = ledger.parent
+    return ledger.limits
+
+
+def _sized(what: str, text: str, limit: int) -> str:
+    if len(text) > limit:
+        raise Refusal(
+            f"The {what} has {len(text)} characters, {limit} are allowed. "
+            "Put long material into a file and name it in files."
+        )
+    return text
+
+
+def _files(workspace: Path, names: list[Any]) -> tuple[str, ...]:
+    if len(names) > MAX_FILES:
+        raise Refusal(f"{len(names)} files are named, {MAX_FILES} are allowed; name folders.")
+    root = workspace.resolve()
+    for name in names:
+        path = (root / str(name)).resolve()
+        if not path.is_relative_to(root):
+            raise Refusal(f"The file {name!r} is outside of the workspace.")
+        if not path.exists():
+            raise Refusal(f"The file {name!r} does not exist in the workspace.")
+    return tuple(str(name) for name in names)

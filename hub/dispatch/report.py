@@ -1,0 +1,87 @@
+"""The tool with which a child ends: checked, accepted once, then closed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hub.core import events as ev
+from hub.core.jobs import Report
+from hub.core.messages import ToolOutcome, ToolSpec
+from hub.core.ports import CallContext, Journal
+
+REPORT = "report"
+
+CheckSchema = Callable[[Any, Mapping[str, Any]], list[str]]
+"""Checks a value against a JSON Schema and returns every fault as a sentence."""
+
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+def report_parameters(data_schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the JSON Schema of a report whose ``data`` follows the role's schema."""
+    properties: dict[str, Any] = {
+        "status": {"enum": ["success", "partial", "failed", "blocked"]},
+        "summary": {"type": "string", "minLength": 1},
+        "details": {"type": "string"},
+        "files": _TEXTS,
+        "questions": _TEXTS,
+    }
+    required = ["status", "summary"]
+    if data_schema is not None:
+        properties["data"] = dict(data_schema)
+        required.append("data")
+    else:
+        properties["data"] = {}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+class ReportTool:
+    """Takes the report of one child."""
+
+    def __init__(
+        self, data_schema: Mapping[str, Any] | None, *, journal: Journal, check: CheckSchema
+    ) -> None:
+        self._schema = report_parameters(data_schema)
+        self._journal = journal
+        self._check = check
+        self._accepted: Report | None = None
+        self.validation_schema: dict[str, Any] = {"type": "object"}
+        """The path checks nothing; the faults of a report are noted here."""
+        self.spec = ToolSpec(
+            REPORT,
+            "End your work: hand your result to your parent, who sees nothing else of it. "
+            "Say in summary what you found or did, and what is missing; list the files.",
+            self._schema,
+            terminal=True,
+        )
+        """How it is offered."""
+
+    def accepted(self) -> Report | None:
+        """Return the report that was accepted; None while there is none."""
+        return self._accepted
+
+    async def call(self, arguments: dict[str, Any], _context: CallContext) -> ToolOutcome:
+        """Accept the first valid report."""
+        if self._accepted is not None:
+            return ToolOutcome(
+                "Your report was accepted already.", is_error=True, kind="report_closed"
+            )
+        errors = self._check(arguments, self._schema)
+        self._journal.note(ev.ReportSubmitted(valid=not errors, errors=errors, report=arguments))
+        if errors:
+            faults = "\n".join(f"- {error}" for error in errors)
+            text = f"The report was not accepted:\n{faults}\nCorrect it and call report again."
+            return ToolOutcome(text, is_error=True, kind="invalid_report")
+        self._accepted = Report(
+            status=arguments["status"],
+            summary=arguments["summary"],
+            details=arguments.get("details", ""),
+            files=tuple(arguments.get("files", ())),
+            data=arguments.get("data"),
+            questions=tuple(arguments.get("questions", ())),
+        )
+        return ToolOutcome("Report accepted.")

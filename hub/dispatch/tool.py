@@ -1,0 +1,68 @@
+"""The tool with which a parent hands work to a child."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hub.core.messages import ToolOutcome, ToolSpec
+from hub.core.ports import CallContext
+from hub.core.team import Role
+from hub.core.text import one_line
+from hub.dispatch.build import Refusal
+from hub.dispatch.dispatcher import Dispatcher
+from hub.dispatch.frame import result_message
+
+DISPATCH = "dispatch"
+_DESCRIPTION_LIMIT = 90
+
+
+class DispatchTool:
+    """Offers one agent's edges as a tool."""
+
+    def __init__(self, role: Role, roles: Mapping[str, Role], dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self.spec = ToolSpec(
+            DISPATCH,
+            "Hand a task to a child agent and get its report. Several dispatches in one message "
+            "run in parallel. The child sees only what you pass. Roles: " + _menu(role, roles),
+            {
+                "type": "object",
+                "properties": {
+                    "role": {"enum": [edge.role for edge in role.dispatch]},
+                    "task": {
+                        "type": "string",
+                        "description": "goal, scope, what to report; complete in itself",
+                    },
+                    "context": {"type": "string", "description": "facts that it needs"},
+                    "files": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["role", "task"],
+                "additionalProperties": False,
+            },
+            concurrency_safe=True,
+        )
+        """How it is offered."""
+
+    @property
+    def validation_schema(self) -> dict[str, Any]:
+        """The offered schema with any role, so that a wrong one is refused by its edge."""
+        properties = {**self.spec.parameters["properties"], "role": {"type": "string"}}
+        return {**self.spec.parameters, "properties": properties}
+
+    async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
+        """Run the child and return its ``dispatch_result``; a failed child is an error."""
+        try:
+            result = await self._dispatcher.dispatch(arguments, call_id=context.call_id)
+        except Refusal as refusal:
+            return ToolOutcome(refusal.message, is_error=True, kind="dispatch_refused")
+        good = result.outcome in ("done", "partial")
+        return ToolOutcome(
+            result_message(result),
+            is_error=not good,
+            structured=result.as_dict(),
+            kind="" if good else result.outcome,
+        )
+
+
+def _menu(role: Role, roles: Mapping[str, Role]) -> str:
+    known = [roles[edge.role] for edge in role.dispatch if edge.role in roles]
+    return "; ".join(f"{r.name}: {one_line(r.description, _DESCRIPTION_LIMIT)}" for r in known)

@@ -1,0 +1,48 @@
+"""One agent as the turn sees it: everything it needs, and nothing that it could widen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hub.core.cancel import CancelToken
+from hub.core.jobs import Denials, Report
+from hub.core.limits import Ledger
+from hub.core.messages import ToolSpec
+from hub.core.ports import Clock, Model
+from hub.engine.feed import SessionJournal
+from hub.engine.loops import LoopDetector
+from hub.pipeline.path import CallPath
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDuty:
+    """The duty to end with a report, and how often an agent is reminded of it."""
+
+    tool: str
+    """Name of the tool that takes the report."""
+    accepted: Callable[[], Report | None]
+    """The report that was accepted; None while there is none."""
+    nudges: int = 2
+    """How often an answer without a call is sent back before the call is forced."""
+    tries: int = 4
+    """How many invalid reports are sent back before the job fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The parts of one agent for one session."""
+
+    model: Model
+    instructions: str
+    specs: tuple[ToolSpec, ...]
+    """The tools on offer, in the order in which they are sent."""
+    path: CallPath
+    journal: SessionJournal
+    ledger: Ledger
+    cancel: CancelToken
+    clock: Clock
+    denials: Denials
+    duty: ReportDuty | None = None
+    """None for an agent that answers a user."""
+    final: bool = False
+    """No further turn will follow: a scripted model that has more to say is at fault."""
+    loops: LoopDetector = field(default_factory=LoopDetector)

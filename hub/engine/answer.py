@@ -1,0 +1,138 @@
+"""One model request: stream it, show it as it comes, and note what came of it."""
+
+from dataclasses import dataclass
+
+import anyio
+
+from hub.context.estimate import estimate_tokens
+from hub.core import events as ev
+from hub.core.messages import AssistantMessage, ToolCall, Usage
+from hub.core.requests import Completion, ModelRequest, ReasoningPiece, RetryNotice, TextPiece
+from hub.core.text import without_surrogates
+from hub.engine.agent import Agent
+
+
+@dataclass(slots=True)
+class Partial:
+    """What has been said so far in an answer that is not complete."""
+
+    text: str = ""
+
+
+async def request_answer(agent: Agent, *, tool_choice: str, partial: Partial) -> Completion:
+    """Send the conversation and return the complete answer, noted and charged.
+
+    ``partial`` holds the text so far at every moment. When the wait is cancelled, that text is
+    noted as an answer that was cut; a message without any text is not.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    request = ModelRequest(
+        instructions=agent.instructions,
+        messages=agent.journal.conversation.messages,
+        tools=agent.specs,
+        tool_choice=tool_choice,
+        session=agent.journal.session,
+        agent=agent.journal.agent,
+    )
+    try:
+        completion = await _stream(agent, request, partial)
+    except anyio.get_cancelled_exc_class():
+        _note_cut(agent, partial)
+        raise
+    _note_answer(agent, completion)
+    _charge(agent, request, completion)
+    return completion
+
+
+async def _stream(agent: Agent, request: ModelRequest, partial: Partial) -> Completion:
+    journal = agent.journal
+    async with agent.model.stream(request) as items:
+        async for item in items:
+            match item:
+                case TextPiece():
+                    partial.text += item.text
+                    journal.tell(ev.TextDelta(text=without_surrogates(item.text)))
+                    await journal.room()
+                case ReasoningPiece():
+                    journal.tell(ev.ReasoningDelta(text=without_surrogates(item.text)))
+                    await journal.room()
+                case RetryNotice():
+                    partial.text = ""
+                    journal.note(
+                        ev.ModelRetry(
+                            attempt=item.attempt,
+                            delay_ms=round(item.delay * 1000),
+                            reason=without_surrogates(item.reason),
+                            status=item.status,
+                        )
+                    )
+                case Completion():
+                    return item
+    raise RuntimeError(f"the stream of model {agent.model.name} ended without a completion")
+
+
+def _note_answer(agent: Agent, completion: Completion) -> None:
+    message = completion.message
+    if not message.text and not message.calls:
+        return
+    agent.journal.note(
+        ev.AssistantMessageEvent(
+            text=without_surrogates(message.text),
+            reasoning=without_surrogates(message.reasoning),
+            calls=[_stored(call) for call in message.calls],
+            finish=completion.finish,
+            model=agent.model.name,
+        )
+    )
+
+
+def _stored(call: ToolCall) -> ev.Call:
+    return ev.Call(
+        id=without_surrogates(call.id),
+        name=without_surrogates(call.name),
+        arguments=without_surrogates(call.arguments),
+    )
+
+
+def _note_cut(agent: Agent, partial: Partial) -> None:
+    if partial.text:
+        text = without_surrogates(partial.text)
+        agent.journal.note(
+            ev.AssistantMessageEvent(text=text, finish="incomplete", model=agent.model.name)
+        )
+
+
+def _charge(agent: Agent, request: ModelRequest, completion: Completion) -> None:
+    usage = completion.usage
+    estimated = usage is None
+    if usage is None:
+        usage = Usage(
+            input_tokens=estimate_tokens(request),
+            output_tokens=_output_estimate(completion.message),
+        )
+    agent.ledger.charge(
+        Usage(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            requests=1,
+        )
+    )
+    agent.journal.note(
+        ev.UsageEvent(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            estimated=estimated,
+        )
+    )
+
+
+def _output_estimate(message: AssistantMessage) -> int:
+    said = len(message.text) + len(message.reasoning)
+    called = sum(len(call.name) + len(call.arguments) for call in message.calls)
+    return (said + called + 3) // 4

@@ -1,0 +1,86 @@
+"""Which call may happen, decided from rules, mode and what the tool says of itself. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hub.core.messages import ToolSpec
+from hub.core.team import Origin, PermissionMode, matches_any
+
+Effect = Literal["allow", "ask", "deny"]
+
+EDIT_TOOLS = ("files__write", "files__edit", "notes__memory")
+"""What the mode ``accept_edits`` allows beside read-only tools."""
+HARMLESS_TOOLS = ("notes__scratchpad", "notes__todo")
+"""They change nothing outside of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a permission list."""
+
+    effect: Effect
+    pattern: str
+    """A glob over model-facing tool names; it means exactly what is written."""
+    origin: Origin
+
+    def matches(self, tool: str) -> bool:
+        """Say whether the rule speaks of this tool."""
+        return matches_any(tool, (self.pattern,))
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Whether a call may happen, why, and who says so."""
+
+    effect: Effect
+    reason: str
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of all layers added up, and the mode as a ceiling.
+
+    The order is fixed: deny rule, ceiling ``plan``, ask rule, allow rule, mode.
+    """
+
+    rules: tuple[Rule, ...]
+    mode: PermissionMode = "default"
+
+    def judge(self, spec: ToolSpec) -> Ruling:
+        """Rule on a call of a tool; the arguments do not count in this form."""
+        if denied := self._first("deny", spec.name):
+            return denied
+        if not spec.server:
+            return Ruling("allow", "the hub's own tool")
+        if self.mode == "plan" and not _changes_nothing(spec):
+            return Ruling("deny", f"mode plan allows only what changes nothing; {spec.name} may")
+        if asked := self._first("ask", spec.name):
+            return asked
+        if allowed := self._first("allow", spec.name):
+            return allowed
+        return self._by_mode(spec)
+
+    def _first(self, effect: Effect, tool: str) -> Ruling | None:
+        for rule in self.rules:
+            if rule.effect == effect and rule.matches(tool):
+                return Ruling(effect, f"{effect} rule {rule.pattern!r}", str(rule.origin))
+        return None
+
+    def _by_mode(self, spec: ToolSpec) -> Ruling:
+        origin = f"mode {self.mode}"
+        if self.mode == "bypass":
+            return Ruling("allow", "mode bypass allows what no rule denies", origin)
+        if self.mode == "deny":
+            return Ruling(
+                "deny", f"mode deny allows only what a rule allows; none allows {spec.name}", origin
+            )
+        if _changes_nothing(spec):
+            return Ruling("allow", "it changes nothing", origin)
+        if self.mode == "accept_edits" and spec.name in EDIT_TOOLS:
+            return Ruling("allow", "mode accept_edits allows edits of files", origin)
+        return Ruling("ask", f"no rule allows {spec.name} and it may change something", origin)
+
+
+def _changes_nothing(spec: ToolSpec) -> bool:
+    return spec.read_only or spec.name in HARMLESS_TOOLS

@@ -1,0 +1,121 @@
+"""From the text that a model wrote to arguments that a tool may be given."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+MAX_ERRORS = 5
+"""How many validation errors a model is told at once."""
+
+
+class Validator(Protocol):
+    """What is used of a JSON Schema validator."""
+
+    def iter_errors(self, instance: Any) -> Any:
+        """Yield every error of an instance."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BadArguments(Exception):
+    """The arguments cannot be used; the message is for the model."""
+
+    message: str
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Read the JSON object that a model wrote.
+
+    Raw control characters inside of strings are accepted, an empty text counts as no arguments;
+    everything else that is no JSON object is refused, and never repaired.
+
+    Raises:
+        BadArguments: with the line and column of the fault.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        near = text[max(error.pos - 20, 0) : error.pos + 20]
+        raise BadArguments(
+            f"The arguments are not valid JSON: {error.msg} at line {error.lineno}, column "
+            f"{error.colno}, near {near!r}. The call was not run; send it again, complete."
+        ) from None
+    except RecursionError:
+        raise BadArguments("The arguments are nested too deeply. The call was not run.") from None
+    if not isinstance(value, dict):
+        raise BadArguments(
+            f"The arguments must be a JSON object, not {_kind(value)}. The call was not run."
+        )
+    return value
+
+
+def coerce(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Mend what models often get wrong at the top level, where the schema leaves no doubt.
+
+    A number or boolean in quotes, an array or object as JSON text, and a null for an optional
+    property that may not be null are turned into what they stand for.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return arguments
+    required = schema.get("required") or ()
+    mended: dict[str, Any] = {}
+    for key, value in arguments.items():
+        wanted = properties.get(key)
+        kind = wanted.get("type") if isinstance(wanted, dict) else None
+        if value is None and isinstance(kind, str) and kind != "null" and key not in required:
+            continue
+        mended[key] = _coerced(value, kind) if isinstance(value, str) else value
+    return mended
+
+
+def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Check arguments against a JSON Schema.
+
+    Raises:
+        BadArguments: naming each offending place, at most ``MAX_ERRORS`` of them.
+    """
+    errors = []
+    for error in _validator(json.dumps(schema, sort_keys=True)).iter_errors(arguments):
+        place = "/".join(str(part) for part in error.absolute_path) or "arguments"
+        errors.append(f"{place}: {error.message}")
+        if len(errors) == MAX_ERRORS:
+            break
+    if errors:
+        raise BadArguments("The arguments do not fit the tool: " + "; ".join(errors))
+
+
+@lru_cache(maxsize=1024)
+def _validator(schema_text: str) -> Validator:
+    from jsonschema import Draft202012Validator
+
+    validator: Validator = Draft202012Validator(json.loads(schema_text))
+    return validator
+
+
+def _coerced(value: str, kind: object) -> Any:
+    if kind in ("integer", "number", "boolean", "array", "object"):
+        try:
+            parsed = json.loads(value)
+        except (json.JSONDecodeError, RecursionError):
+            return value
+        fits = {
+            "integer": isinstance(parsed, int) and not isinstance(parsed, bool),
+            "number": isinstance(parsed, int | float) and not isinstance(parsed, bool),
+            "boolean": isinstance(parsed, bool),
+            "array": isinstance(parsed, list),
+            "object": isinstance(parsed, dict),
+        }
+        if fits[str(kind)]:
+            return parsed
+    return value
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {list: "an array", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a number")

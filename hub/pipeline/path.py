@@ -1,0 +1,195 @@
+"""The one ordered path of a tool call: note, parse, validate, rule, call, normalise, result."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from hub.core import events as ev
+from hub.core.jobs import Denials, DeniedCall
+from hub.core.messages import ToolCall, ToolOutcome, ToolSpec
+from hub.core.ports import Asker, CallContext, Clock, Journal, Question, Tool
+from hub.core.text import cut_middle, without_surrogates
+from hub.permissions.policy import Policy, Ruling
+from hub.pipeline.arguments import BadArguments, coerce, parse_arguments, validate
+
+MAX_RESULT = 30_000
+"""Characters of one result that a model is shown; head and tail are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Exception):
+    """A call that ends before its tool is reached; the outcome is for the model."""
+
+    outcome: ToolOutcome
+
+
+class CallPath:
+    """Takes the calls of one agent to their tools and their results to the log."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        *,
+        withheld: frozenset[str],
+        policy: Policy,
+        asker: Asker,
+        journal: Journal,
+        clock: Clock,
+        denials: Denials,
+    ) -> None:
+        self._tools = tools
+        self._withheld = withheld
+        self._policy = policy
+        self._asker = asker
+        self._journal = journal
+        self._clock = clock
+        self._denials = denials
+        self._allowed: set[str] = set()
+
+    def spec(self, name: str) -> ToolSpec | None:
+        """Return how a tool is offered; None when the agent has no tool of this name."""
+        tool = self._tools.get(name)
+        return tool.spec if tool else None
+
+    async def run(self, call: ToolCall) -> ToolOutcome:
+        """Take one call to its result; exactly one ``tool.result`` is noted for it.
+
+        A cancelled call has no result here: whoever cancels settles the log.
+        """
+        started = self._clock.monotonic()
+        self._journal.note(
+            ev.ToolCallEvent(call_id=call.id, name=call.name, arguments=call.arguments)
+        )
+        try:
+            tool = self._find(call)
+            arguments = self._read(tool, call)
+            await self._permit(tool.spec, call, arguments)
+            outcome = await self._reach(tool, call, arguments)
+        except Refused as refused:
+            outcome = refused.outcome
+        return self.settle(call, outcome, started=started)
+
+    def settle(
+        self, call: ToolCall, outcome: ToolOutcome, *, started: float | None = None
+    ) -> ToolOutcome:
+        """Normalise an outcome and note it as the result of a call."""
+        text = cut_middle(without_surrogates(outcome.text), MAX_RESULT)
+        if not text:
+            text = "(no output)"
+        elapsed = 0.0 if started is None else self._clock.monotonic() - started
+        self._journal.note(
+            ev.ToolResultEvent(
+                call_id=call.id,
+                name=call.name,
+                text=text,
+                is_error=outcome.is_error,
+                kind=outcome.kind,
+                structured=_storable(outcome.structured),
+                duration_ms=round(elapsed * 1000),
+            )
+        )
+        if not outcome.is_error:
+            self._denials.made_good(call.name)
+        return outcome
+
+    def _find(self, call: ToolCall) -> Tool:
+        tool = self._tools.get(call.name)
+        if tool is not None:
+            return tool
+        if call.name in self._withheld:
+            ruling = Ruling("deny", f"the role's tools do not include {call.name}", "role")
+            raise Refused(self._deny(call, ruling))
+        near = get_close_matches(call.name, list(self._tools), n=3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        text = f"There is no tool {call.name!r}.{hint}"
+        raise Refused(ToolOutcome(text, is_error=True, kind="unknown_tool"))
+
+    def _read(self, tool: Tool, call: ToolCall) -> dict[str, Any]:
+        schema = getattr(tool, "validation_schema", None) or tool.spec.parameters
+        try:
+            arguments = coerce(parse_arguments(call.arguments), schema)
+            validate(arguments, schema)
+        except BadArguments as error:
+            outcome = ToolOutcome(error.message, is_error=True, kind="invalid_arguments")
+            raise Refused(outcome) from None
+        return arguments
+
+    async def _permit(self, spec: ToolSpec, call: ToolCall, arguments: dict[str, Any]) -> None:
+        ruling = self._policy.judge(spec)
+        if ruling.effect == "ask" and spec.name in self._allowed:
+            ruling = Ruling("allow", "allowed for the session", "answer")
+        if ruling.effect == "ask":
+            ruling = await self._ask(spec, call, arguments, ruling)
+        if ruling.effect == "deny":
+            raise Refused(self._deny(call, ruling))
+        self._note_ruling(call, ruling)
+
+    async def _ask(
+        self, spec: ToolSpec, call: ToolCall, arguments: dict[str, Any], ruling: Ruling
+    ) -> Ruling:
+        self._note_ruling(call, ruling)
+        question = Question(
+            agent=self._journal.agent,
+            call_id=call.id,
+            tool=spec.name,
+            arguments=json.dumps(arguments, ensure_ascii=False, sort_keys=True),
+            reason=ruling.reason,
+        )
+        match await self._asker.ask(question):
+            case "once":
+                return Ruling("allow", "allowed once", "answer")
+            case "session":
+                self._allowed.add(spec.name)
+                return Ruling("allow", "allowed for the session", "answer")
+            case "deny":
+                return Ruling("deny", "the user denied it", "answer")
+            case "nobody":
+                return Ruling("deny", f"{ruling.reason}, and nobody could be asked", ruling.origin)
+
+    def _deny(self, call: ToolCall, ruling: Ruling) -> ToolOutcome:
+        self._note_ruling(call, ruling)
+        self._denials.add(DeniedCall(self._journal.agent, call.name, ruling.reason))
+        text = f"Denied: {ruling.reason}. The call was not run; do not try it again unchanged."
+        return ToolOutcome(text, is_error=True, kind="denied")
+
+    def _note_ruling(self, call: ToolCall, ruling: Ruling) -> None:
+        self._journal.note(
+            ev.ToolRulingEvent(
+                call_id=call.id,
+                name=call.name,
+                ruling=ruling.effect,
+                reason=ruling.reason,
+                origin=ruling.origin,
+            )
+        )
+
+    async def _reach(self, tool: Tool, call: ToolCall, arguments: dict[str, Any]) -> ToolOutcome:
+        def progress(message: str, done: float | None, total: float | None) -> None:
+            self._journal.tell(
+                ev.ToolProgress(
+                    call_id=call.id, name=call.name, message=message, progress=done, total=total
+                )
+            )
+
+        context = CallContext(self._journal.session, self._journal.agent, call.id, progress)
+        try:
+            return await tool.call(arguments, context)
+        except Exception as error:  # noqa: BLE001 - one tool call: its fault is a result, not ours
+            text = f"The tool failed: {type(error).__name__}: {error}"
+            return ToolOutcome(text, is_error=True, kind="tool_failed")
+
+
+def _storable(structured: Any) -> Any:
+    """Return structured content if it is JSON of a moderate size, so that the log can hold it."""
+    if structured is None:
+        return None
+    try:
+        text = json.dumps(structured, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if len(text) > MAX_RESULT:
+        return None
+    clean = without_surrogates(text)
+    return structured if clean is text else json.loads(clean)
