@@ -84,10 +84,11 @@ class DeniedCall:
 class Denials:
     """Calls that were denied to an agent or below it, less those made good later.
 
-    A denial is made good when a call of the same tool succeeds afterwards.
+    A denial is made good when a call of the same tool succeeds afterwards, here or below.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: "Denials | None" = None) -> None:
+        self._parent = parent
         self._calls: list[DeniedCall] = []
 
     def add(self, *denied: DeniedCall) -> None:
@@ -97,6 +98,8 @@ class Denials:
     def made_good(self, tool: str) -> None:
         """Forget the denials of a tool that has just succeeded."""
         self._calls = [denied for denied in self._calls if denied.tool != tool]
+        if self._parent is not None:
+            self._parent.made_good(tool)
 
     def open(self) -> tuple[DeniedCall, ...]:
         """Return what is still denied."""

@@ -194,4 +194,3 @@ class Asker(Protocol):
     async def ask(self, question: Question) -> Answer:
         """Wait for the answer; answers ``nobody`` at once when there is no one."""
         ...
-

@@ -1,6 +1,6 @@
 """Whether a dispatch may happen, and the job that it becomes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -47,8 +47,12 @@ class Refusal(Exception):
     message: str
 
 
-def build_job(parent: Parent, arguments: Mapping[str, Any], *, call_id: str, number: int) -> Job:
+def build_job(
+    parent: Parent, arguments: Mapping[str, Any], *, call_id: str, numbers: Iterator[int]
+) -> Job:
     """Check a dispatch against edge, depth, sizes, files, budget and cancel, and build its job.
+
+    ``numbers`` tells the parent's children apart; a refused dispatch takes none.
 
     Raises:
         Refusal: with the check that failed.
@@ -63,7 +67,7 @@ def build_job(parent: Parent, arguments: Mapping[str, Any], *, call_id: str, num
         raise Refusal("The task is empty; say what the child is to do.")
     context = _sized("context", str(arguments.get("context") or ""), MAX_CONTEXT)
     files = _files(parent.workspace, arguments.get("files") or [])
-    agent = f"{parent.agent}/{role.name}#{number}"
+    agent = f"{parent.agent}/{role.name}#{next(numbers)}"
     limits = role.limits.narrowed(Limits(None, None, None, edge.tokens, role.limits.depth))
     return Job(
         id=new_id("j"),

@@ -1,6 +1,6 @@
 """Runs the jobs of one parent: in parallel up to each edge's cap, each with exactly one end."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import anyio
@@ -22,13 +22,14 @@ class Dispatcher:
         journal: Journal,
         clock: Clock,
         denials: Denials,
+        numbers: Iterator[int],
     ) -> None:
         self._parent = parent
         self._run_child = run_child
         self._journal = journal
         self._clock = clock
         self._denials = denials
-        self._count = 0
+        self._numbers = numbers
         self._slots: dict[str, anyio.CapacityLimiter] = {}
 
     async def dispatch(self, arguments: Mapping[str, Any], *, call_id: str) -> JobResult:
@@ -37,8 +38,7 @@ class Dispatcher:
         Raises:
             Refusal: the dispatch may not happen.
         """
-        job = build_job(self._parent, arguments, call_id=call_id, number=self._count + 1)
-        self._count += 1
+        job = build_job(self._parent, arguments, call_id=call_id, numbers=self._numbers)
         try:
             async with self._slot(job):
                 return await self._run(job)

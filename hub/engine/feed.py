@@ -85,7 +85,8 @@ class SessionJournal:
         self._clock = clock
         self._session = session
         self._agent = agent
-        self._seq = seq
+        self.seq = seq
+        """Position of the latest event in the session's log."""
         self.conversation = conversation
         """What the log folds to so far."""
         self.turn = turn
@@ -105,9 +106,9 @@ class SessionJournal:
 
     def note(self, event: Event) -> None:
         """Store a durable event, fold it into the conversation, and queue it for the reader."""
-        stamped = self._stamped(event, self._seq + 1)
+        stamped = self._stamped(event, self.seq + 1)
         self._store.append(stamped)
-        self._seq += 1
+        self.seq += 1
         self.conversation.apply(stamped)
         self._feed.put(stamped)
 

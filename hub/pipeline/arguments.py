@@ -1,12 +1,17 @@
 """From the text that a model wrote to arguments that a tool may be given."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
+from hub.core.text import cut_middle
+
 MAX_ERRORS = 5
 """How many validation errors a model is told at once."""
+MAX_ERROR_LENGTH = 300
+"""Characters of one validation error; they quote the offending value."""
 
 
 class Validator(Protocol):
@@ -72,19 +77,24 @@ def coerce(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return mended
 
 
-def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Check arguments against a JSON Schema.
-
-    Raises:
-        BadArguments: naming each offending place, at most ``MAX_ERRORS`` of them.
-    """
+def schema_errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
+    """Check a value against a JSON Schema; name each offending place, at most ``MAX_ERRORS``."""
     errors = []
-    for error in _validator(json.dumps(schema, sort_keys=True)).iter_errors(arguments):
+    for error in _validator(json.dumps(schema, sort_keys=True)).iter_errors(value):
         place = "/".join(str(part) for part in error.absolute_path) or "arguments"
-        errors.append(f"{place}: {error.message}")
+        errors.append(f"{place}: {cut_middle(error.message, MAX_ERROR_LENGTH)}")
         if len(errors) == MAX_ERRORS:
             break
-    if errors:
+    return errors
+
+
+def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Check arguments against a tool's JSON Schema.
+
+    Raises:
+        BadArguments: naming each offending place.
+    """
+    if errors := schema_errors(arguments, schema):
         raise BadArguments("The arguments do not fit the tool: " + "; ".join(errors))
 
 

@@ -1,0 +1,162 @@
+"""The Hub: one role's session over one workspace, open for prompts."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from hub.app.options import InitInfo
+from hub.app.run import Run, Seat
+from hub.app.servers import LazyServers
+from hub.app.stream import EventStream
+from hub.core import events as ev
+from hub.core.cancel import CancelReason, CancelToken
+from hub.core.errors import UsageError
+from hub.core.jobs import TurnResult
+from hub.engine.agent import Agent
+from hub.engine.batch import settle_open
+from hub.engine.feed import Feed, SessionJournal
+from hub.engine.turn import run_turn
+
+
+@dataclass(slots=True)
+class News:
+    """Events of the servers, which happen outside of turns as well."""
+
+    waiting: list[ev.Event] = field(default_factory=list)
+    journal: SessionJournal | None = None
+
+    def emit(self, event: ev.Event) -> None:
+        """Note an event in the root's session, or keep it until there is one."""
+        if self.journal is None:
+            self.waiting.append(event)
+        elif event.durable:
+            self.journal.note(event)
+        else:
+            self.journal.tell(event)
+
+    def attach(self, journal: SessionJournal) -> None:
+        """Note what waits, and what comes from now on, in a journal."""
+        self.journal = journal
+        waiting, self.waiting = self.waiting, []
+        for event in waiting:
+            self.emit(event)
+
+    def detach(self) -> None:
+        """Keep what comes from now on until there is a journal again."""
+        self.journal = None
+
+
+class Hub:
+    """A team, ready for the prompts of one user."""
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        seat: Seat,
+        init: InitInfo,
+        servers: LazyServers,
+        news: News,
+        resumed: bool,
+    ) -> None:
+        self._run = run
+        self._seat = seat
+        self._servers = servers
+        self._news = news
+        self._opened = False
+        self._resumed = resumed
+        self._token: CancelToken | None = None
+        self.init = init
+        """What loaded, what failed, and what is withheld."""
+
+    @property
+    def session_id(self) -> str:
+        """The session of the root agent; it is stored from the first prompt on."""
+        return self._seat.session
+
+    def cancel(self, reason: CancelReason = "user") -> None:
+        """Stop the turn that is running, and everything below it; its stream then ends."""
+        if self._token is not None and not self._token.cancelled:
+            if self._news.journal is not None:
+                self._news.journal.note(ev.CancelRequested(reason=reason))
+            self._token.cancel(reason)
+
+    @asynccontextmanager
+    async def ask(self, prompt: str, *, final: bool = False) -> AsyncIterator[EventStream]:
+        """Run one turn on a prompt and stream its events, those of all children included.
+
+        With ``final``, no further prompt will follow, so that a scripted model with more to say
+        is an error.
+
+        Raises:
+            UsageError: another turn is running, or the prompt is empty.
+            StoreError: the session cannot be written.
+        """
+        if self._token is not None:
+            raise UsageError("A turn is running; read its stream to the end first.")
+        if not prompt.strip():
+            raise UsageError("The task is empty.", remedy="Say what the team is to do.")
+        self._token = self._seat.cancel = CancelToken()
+        self._run.feed = Feed()
+        stream = EventStream(self._run.feed)
+        agent = self._run.agent(self._seat, final=final)
+        try:
+            async with _one_fault(), anyio.create_task_group() as group:
+                group.start_soon(self._turn, agent, prompt, stream)
+                try:
+                    yield stream
+                finally:
+                    self._run.feed.abandon()
+                    group.cancel_scope.cancel()
+        finally:
+            self._seat.turn = agent.journal.turn
+            self._seat.seq = agent.journal.seq
+            self._news.detach()
+            self._token = None
+
+    async def _turn(self, agent: Agent, prompt: str, stream: EventStream) -> None:
+        self._open(agent)
+        result: TurnResult | None = None
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(self._servers.warm)
+            try:
+                result = await run_turn(agent, prompt)
+                stream.finish(result)
+            finally:
+                self._news.detach()
+                beside.cancel_scope.cancel()
+        self._run.feed.close()
+
+    def _open(self, agent: Agent) -> None:
+        if self._opened:
+            pass
+        elif self._resumed:
+            settled = settle_open(agent, "The process ended before this call had a result")
+            agent.journal.note(
+                ev.SessionResumed(
+                    role=self._seat.role.name,
+                    model=agent.model.name,
+                    settled=settled,
+                    ignored=self._seat.conversation.ignored,
+                )
+            )
+        else:
+            self._run.open_session(self._seat, agent)
+        self._opened = True
+        self._news.attach(agent.journal)
+
+
+@asynccontextmanager
+async def _one_fault() -> AsyncIterator[None]:
+    """Unwrap exception groups that hold a single exception, so that callers see the fault."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        fault: BaseException = group
+        while isinstance(fault, BaseExceptionGroup) and len(fault.exceptions) == 1:
+            fault = fault.exceptions[0]
+        if fault is group:
+            raise
+        raise fault from None

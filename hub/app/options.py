@@ -1,0 +1,89 @@
+"""What a caller may choose for a hub, and what the hub says of itself once it is open."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hub.core.ports import Answer, Asker, Question
+from hub.core.team import PermissionMode
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The choices of one caller; what is None is left to the settings."""
+
+    workspace: Path = field(default_factory=Path.cwd)
+    """Folder whose files the team works on."""
+    role: str | None = None
+    """Who answers; a user-facing role."""
+    model: str | None = None
+    """A model's name, an entry of ``models:``, or ``script:FILE``."""
+    mode: PermissionMode | None = None
+    """The widest permission mode for the whole tree."""
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that win over every file, by dotted key."""
+    strict: bool = False
+    """Refuse to run when anything is withheld because the workspace is not trusted."""
+    resume: str | None = None
+    """A stored session, by id or unique prefix, that goes on."""
+    asker: Asker | None = None
+    """Who puts permission questions to a person; None means that there is nobody."""
+    env: Mapping[str, str] | None = None
+    """Environment to read settings and secrets from; None takes the process's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """One MCP server as a run sees it at its start."""
+
+    name: str
+    state: str
+    """``connected``, ``cached`` (tools known, not started yet), ``failed`` or ``withheld``."""
+    tools: int = 0
+    error: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, for JSON."""
+        return {"name": self.name, "state": self.state, "tools": self.tools, "error": self.error}
+
+
+@dataclass(frozen=True, slots=True)
+class InitInfo:
+    """What a run starts with: what loaded, what failed, what is withheld."""
+
+    session: str
+    role: str
+    model: str
+    workspace: str
+    mode: PermissionMode
+    tools: Sequence[str] = ()
+    servers: Sequence[ServerState] = ()
+    withheld: Sequence[str] = ()
+    """What an untrusted workspace asked for and did not get, one line each."""
+    config_files: Sequence[str] = ()
+    problems: Sequence[str] = ()
+    """What is wrong without being fatal, one line each."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, for JSON."""
+        return {
+            "session": self.session,
+            "role": self.role,
+            "model": self.model,
+            "workspace": self.workspace,
+            "mode": self.mode,
+            "tools": list(self.tools),
+            "servers": [server.as_dict() for server in self.servers],
+            "withheld": list(self.withheld),
+            "config_files": list(self.config_files),
+            "problems": list(self.problems),
+        }
+
+
+class NobodyToAsk:
+    """The Asker port where there is no person."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer at once that nobody could be asked."""
+        return "nobody"

@@ -1,0 +1,211 @@
+"""One run: what all agents of a tree share, and how a role becomes an agent."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hub.core import events as ev
+from hub.core.cancel import CancelToken
+from hub.core.conversation import Conversation
+from hub.core.jobs import Denials, Job, TurnResult
+from hub.core.limits import Ledger
+from hub.core.ports import Asker, Clock, EventStore, Model, Tool
+from hub.core.team import Grant, Role, tightest
+from hub.dispatch.build import DeriveGrant, Parent
+from hub.dispatch.dispatcher import Dispatcher
+from hub.dispatch.frame import task_message
+from hub.dispatch.report import REPORT, CheckSchema, ReportTool
+from hub.dispatch.tool import DISPATCH, DispatchTool
+from hub.engine.agent import Agent, ReportDuty
+from hub.engine.feed import Feed, SessionJournal
+from hub.engine.turn import run_turn
+from hub.permissions.policy import Effect, Policy, Rule
+from hub.pipeline.path import CallPath
+
+CHILD_RULES = (
+    "\n\nYou work for a parent agent. Nobody reads what you write except through the tool "
+    "`report`: call it once, as your last act, with a true account of what you did and found and "
+    "what you could not do."
+)
+"""What every child is told beside its role's instructions."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """One agent's place in the tree."""
+
+    role: Role
+    session: str
+    path: str
+    """Such as ``lead/worker#2``."""
+    depth: int
+    grant: Grant
+    ledger: Ledger
+    cancel: CancelToken
+    denials: Denials
+    conversation: Conversation = field(default_factory=Conversation)
+    seq: int = 0
+    turn: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 1_000_000)))
+    """Tell the children of this seat apart."""
+    job: Job | None = None
+    """None for a root."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What the agents of one tree share."""
+
+    workspace: Path
+    roles: Mapping[str, Role]
+    tools: Mapping[str, Tool]
+    """The whole catalog, by model-facing name, in the order in which it is offered."""
+    rules: tuple[Rule, ...]
+    store: EventStore
+    clock: Clock
+    asker: Asker
+    model_for: Callable[[Role], Model]
+    derive: DeriveGrant
+    check_schema: CheckSchema
+    feed: Feed = field(default_factory=Feed)
+    """Where events go; one for each prompt of the user."""
+
+    def agent(self, seat: Seat, *, final: bool) -> Agent:
+        """Put the parts of an agent together."""
+        journal = SessionJournal(
+            store=self.store,
+            feed=self.feed,
+            clock=self.clock,
+            session=seat.session,
+            agent=seat.path,
+            conversation=seat.conversation,
+            seq=seat.seq,
+            turn=seat.turn,
+        )
+        report = self._report_tool(seat, journal)
+        tools = self._tools(seat, journal, report)
+        path = CallPath(
+            tools,
+            withheld=frozenset(self.tools) - frozenset(tools),
+            policy=self._policy(seat),
+            asker=self.asker,
+            journal=journal,
+            clock=self.clock,
+            denials=seat.denials,
+        )
+        return Agent(
+            model=self.model_for(seat.role),
+            instructions=seat.role.instructions + (CHILD_RULES if seat.job else ""),
+            specs=tuple(tool.spec for tool in tools.values()),
+            path=path,
+            journal=journal,
+            ledger=seat.ledger,
+            cancel=seat.cancel,
+            clock=self.clock,
+            denials=seat.denials,
+            duty=ReportDuty(REPORT, report.accepted) if report else None,
+            final=final,
+        )
+
+    async def run_child(self, job: Job, denials: Denials) -> TurnResult:
+        """Run a dispatched job in a session of its own, to its end."""
+        role = self.roles[job.role]
+        seat = Seat(
+            role=role,
+            session=job.session,
+            path=job.agent,
+            depth=job.depth,
+            grant=job.grant,
+            ledger=job.ledger,
+            cancel=job.cancel,
+            denials=Denials(denials),
+            job=job,
+        )
+        agent = self.agent(seat, final=True)
+        self.open_session(seat, agent)
+        result: TurnResult | None = None
+        try:
+            result = await run_turn(agent, task_message(job.task, job.context, job.files))
+        finally:
+            outcome = "cancelled" if result is None else result.outcome
+            agent.journal.note(ev.SessionDone(outcome=outcome))
+        return result
+
+    def open_session(self, seat: Seat, agent: Agent) -> None:
+        """Register a new session and note its start."""
+        parent = seat.job.parent_session if seat.job else ""
+        self.store.create(
+            seat.session, parent=parent, role=seat.role.name, workspace=str(self.workspace)
+        )
+        agent.journal.note(
+            ev.SessionStarted(
+                role=seat.role.name,
+                model=agent.model.name,
+                workspace=str(self.workspace),
+                parent=parent,
+                job=seat.job.id if seat.job else "",
+                depth=seat.depth,
+                tools=[spec.name for spec in agent.specs],
+            )
+        )
+
+    def offered(self, grant: Grant) -> list[str]:
+        """Return the names of the catalog's tools that a grant leaves."""
+        return [name for name in self.tools if grant.admits(name)]
+
+    def _tools(
+        self, seat: Seat, journal: SessionJournal, report: ReportTool | None
+    ) -> dict[str, Tool]:
+        tools: dict[str, Tool] = {name: self.tools[name] for name in self.offered(seat.grant)}
+        if seat.role.dispatch:
+            tools[DISPATCH] = self._dispatch_tool(seat, journal)
+        if report is not None:
+            tools[REPORT] = report
+        return tools
+
+    def _dispatch_tool(self, seat: Seat, journal: SessionJournal) -> DispatchTool:
+        parent = Parent(
+            role=seat.role,
+            grant=seat.grant,
+            ledger=seat.ledger,
+            cancel=seat.cancel,
+            session=seat.session,
+            agent=seat.path,
+            depth=seat.depth,
+            workspace=self.workspace,
+            roles=self.roles,
+            derive=self.derive,
+        )
+
+        async def run_child(job: Job) -> TurnResult:
+            return await self.run_child(job, seat.denials)
+
+        dispatcher = Dispatcher(
+            parent,
+            run_child=run_child,
+            journal=journal,
+            clock=self.clock,
+            denials=seat.denials,
+            numbers=seat.numbers,
+        )
+        return DispatchTool(seat.role, self.roles, dispatcher)
+
+    def _report_tool(self, seat: Seat, journal: SessionJournal) -> ReportTool | None:
+        if seat.job is None:
+            return None
+        schema: Mapping[str, Any] | None = seat.role.report_schema
+        return ReportTool(schema, journal=journal, check=self.check_schema)
+
+    def _policy(self, seat: Seat) -> Policy:
+        role = seat.role
+        lists: tuple[tuple[Effect, tuple[str, ...]], ...] = (
+            ("deny", role.deny),
+            ("ask", role.ask),
+            ("allow", role.allow),
+        )
+        own = tuple(
+            Rule(effect, pattern, role.origin) for effect, patterns in lists for pattern in patterns
+        )
+        mode = seat.grant.ceiling
+        return Policy(self.rules + own, tightest(mode, role.mode) if role.mode else mode)

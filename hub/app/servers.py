@@ -1,0 +1,102 @@
+"""The run's MCP servers, behind an import that is paid only when the first one is needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import anyio
+import anyio.to_thread
+
+from hub.core.events import Event
+from hub.core.messages import ToolOutcome
+from hub.core.ports import CallContext, Clock, ServerListing, Servers
+from hub.core.servers import ServerSpec
+
+HEAD_START = 0.1
+"""Seconds that the first model request has to itself before servers start beside it."""
+
+
+class Pool(Servers, Protocol):
+    """What is used of the pool of connections."""
+
+    def warm(self) -> None:
+        """Start every server in the background."""
+        ...
+
+
+class LazyServers:
+    """The Servers port: imports and opens the pool when it is first asked for."""
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        *,
+        workspace: Path,
+        env: Mapping[str, str],
+        emit: Callable[[Event], None],
+        clock: Clock,
+    ) -> None:
+        self._specs = specs
+        self._workspace = workspace
+        self._env = env
+        self._emit = emit
+        self._clock = clock
+        self._wanted = anyio.Event()
+        self._ready = anyio.Event()
+        self._stop = anyio.Event()
+        self._pool: Pool | None = None
+
+    async def own(self) -> None:
+        """Hold the pool from the moment in which it is wanted until ``stop``."""
+        await self._wanted.wait()
+        if self._stop.is_set():
+            return
+        module = await anyio.to_thread.run_sync(import_module, "hub.connections.pool")
+        async with cast(
+            AbstractAsyncContextManager[Pool],
+            module.ServerPool(
+                self._specs,
+                workspace=self._workspace,
+                env=self._env,
+                emit=self._emit,
+                clock=self._clock,
+            ),
+        ) as pool:
+            self._pool = pool
+            self._ready.set()
+            await self._stop.wait()
+            self._pool = None
+
+    def stop(self) -> None:
+        """End every connection."""
+        self._stop.set()
+        self._wanted.set()
+
+    async def warm(self) -> None:
+        """Start all servers in the background, shortly after the first model request."""
+        await self._clock.sleep(HEAD_START)
+        (await self._opened()).warm()
+
+    async def listing(self, server: str) -> ServerListing:
+        """Connect if need be and return the server's tools.
+
+        Raises:
+            ServerError: it did not start, or not within its limit.
+        """
+        return await (await self._opened()).listing(server)
+
+    async def call(
+        self, server: str, tool: str, arguments: dict[str, Any], context: CallContext
+    ) -> ToolOutcome:
+        """Call a tool of a server, starting it if need be."""
+        pool = self._pool or await self._opened()
+        return await pool.call(server, tool, arguments, context)
+
+    async def _opened(self) -> Pool:
+        self._wanted.set()
+        await self._ready.wait()
+        if self._pool is None:
+            raise RuntimeError("the servers are being stopped")
+        return self._pool
