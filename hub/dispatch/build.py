@@ -40,11 +40,12 @@ class Parent:
     derive: DeriveGrant
 
 
-@dataclass(frozen=True, slots=True)
 class Refusal(Exception):
     """A dispatch that may not happen; the message tells the model what to do instead."""
 
-    message: str
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 def build_job(

@@ -23,6 +23,8 @@ def result_message(result: JobResult) -> str:
 
     It is one JSON object in a frame. ``<``, ``>`` and ``&`` inside are written as ``\u003c`` and so
     on, which JSON reads back unchanged, so that nothing in it can close or imitate a frame.
+    Fields without a value are left out.
     """
-    body = json.dumps(result.as_dict(), ensure_ascii=False, indent=1).translate(_ESCAPES)
+    given = {key: value for key, value in result.as_dict().items() if value not in (None, "", [])}
+    body = json.dumps(given, ensure_ascii=False).translate(_ESCAPES)
     return f"<dispatch_result>\n{body}\n</dispatch_result>"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -22,11 +21,12 @@ class Validator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class BadArguments(Exception):
     """The arguments cannot be used; the message is for the model."""
 
-    message: str
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 def parse_arguments(text: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -18,11 +17,12 @@ MAX_RESULT = 30_000
 """Characters of one result that a model is shown; head and tail are kept."""
 
 
-@dataclass(frozen=True, slots=True)
 class Refused(Exception):
     """A call that ends before its tool is reached; the outcome is for the model."""
 
-    outcome: ToolOutcome
+    def __init__(self, outcome: ToolOutcome) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
 
 
 class CallPath:
