@@ -1,0 +1,183 @@
+"""Settings out of all their layers, each value with where it came from and what it hides.
+
+Low to high: ``.mcp.json``, the defaults, the user's file, the project's file, the project's local
+file, a file named by a flag, ``HUB_…`` variables, flags. (``.mcp.json`` is below the defaults, so
+that it cannot take the name of a bundled server.)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from hub.config.keys import dotted, split_key
+from hub.config.mcp_json import mcp_json_layer
+from hub.config.merge import Leaf, keyed, merge
+from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS, Paths
+from hub.config.patterns import bad_patterns
+from hub.config.problems import BadFile, Problem, fault, validated
+from hub.config.schema import BUNDLED, Settings
+from hub.config.sources import Layer, env_layer, file_layer, flag_layer
+from hub.core.errors import ConfigError
+from hub.core.limits import Limits
+from hub.core.team import Origin
+
+PROJECT_LAYERS = frozenset({"mcp_json", "project", "local"})
+"""Layers whose files come with the project, so possibly from strangers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRule:
+    """One line of a permission list."""
+
+    effect: str
+    """``allow``, ``ask`` or ``deny``."""
+    pattern: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where to look for settings."""
+
+    project: Path
+    """The project's folder, absolute."""
+    paths: Paths
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: Path = field(default_factory=Path)
+    """Where the command was typed; relative files of flags and variables start here."""
+    flags: Mapping[str, tuple[object, str]] = field(default_factory=dict)
+    """Values of flags by dotted key, each with the flag's name; None is not given."""
+    assignments: Sequence[str] = ()
+    """``key=value`` texts of ``--set``."""
+    file: Path | None = None
+    """A settings file named by a flag; it has to exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, and how they came about."""
+
+    settings: Settings
+    origins: Mapping[str, Leaf]
+    """Each value by dotted key."""
+    layers: tuple[Layer, ...]
+    """What was folded, lowest first."""
+    sources: Sources
+    notices: tuple[str, ...] = ()
+    """What a user should know although it is no error."""
+    withheld: frozenset[str] = frozenset()
+    """Keys that the project sets and that have no effect until it is trusted."""
+
+    def origin(self, key: str) -> Origin:
+        """Return where a value, or the nearest thing that holds or is held by it, came from."""
+        if leaf := self.origins.get(key):
+            return leaf.origin
+        inside = (leaf for name, leaf in self.origins.items() if name.startswith(f"{key}."))
+        if leaf := next(inside, None):
+            return leaf.origin
+        parts = split_key(key) or ()
+        return self.origin(dotted(parts[:-1])) if len(parts) > 1 else Origin("default")
+
+    def rules(self) -> tuple[PermissionRule, ...]:
+        """Return the permission rules of all layers, each with its place."""
+        found = []
+        for key, leaf in self.origins.items():
+            section, _, rest = key.partition(".")
+            if section == "permissions" and rest.endswith("]"):
+                effect = rest.partition("[")[0]
+                found.append(PermissionRule(effect, leaf.value, leaf.origin))
+        return tuple(found)
+
+    def limits(self) -> Limits:
+        """Return the bounds that hold for each role that sets none of its own."""
+        return self.settings.limits.as_limits()
+
+    def chosen_limits(self) -> frozenset[str]:
+        """Return the names of the bounds that somebody chose; a role can only tighten those."""
+        names = ("steps", "tool_calls", "seconds", "tokens", "depth")
+        return frozenset(n for n in names if self.origin(f"limits.{n}").layer != "default")
+
+
+def load_settings(sources: Sources) -> Loaded:
+    """Read every layer and fold them.
+
+    Raises:
+        ConfigError: with all that is wrong in all layers, each with its place.
+    """
+    problems: list[Problem] = []
+    notices: list[str] = []
+    layers: list[Layer] = []
+    mcp_json = sources.project / MCP_JSON
+    if mcp_json.is_file():
+        layer, found, told = mcp_json_layer(mcp_json)
+        layers.append(layer)
+        problems += found
+        notices += told
+    layers.append(_defaults())
+    for name, path in _files(sources):
+        try:
+            layer, found = file_layer(name, path)
+        except BadFile as error:
+            problems.append(error.problem)
+            continue
+        layers.append(layer)
+        problems += found
+    layer, found, told = env_layer(sources.environ)
+    layers.append(layer)
+    problems += found
+    notices += told
+    layer, found = flag_layer(sources.flags, sources.assignments)
+    layers.append(layer)
+    problems += found
+    for layer in layers:
+        problems += bad_patterns(layer) if not problems else ()
+    if problems:
+        raise fault(ConfigError, problems)
+    return fold(tuple(layers), sources, tuple(notices))
+
+
+def fold(layers: tuple[Layer, ...], sources: Sources, notices: tuple[str, ...]) -> Loaded:
+    """Make settings of layers that are each valid by themselves.
+
+    Raises:
+        ConfigError: what they come to is not valid.
+    """
+    merged = merge(layers)
+    origins = keyed(merged.leaves)
+
+    def origin_of(path: tuple[str | int, ...]) -> Origin:
+        leaf = merged.leaves.get(path)
+        return leaf.origin if leaf else Origin("default")
+
+    settings, problems = validated(Settings, merged.data, origin_of)
+    if settings is None:
+        raise fault(ConfigError, problems)
+    return Loaded(settings, origins, layers, sources, notices + merged.notices)
+
+
+def _files(sources: Sources) -> list[tuple[str, Path]]:
+    folder = sources.project / PROJECT_DIR
+    files = [
+        ("user", sources.paths.user_settings),
+        ("project", folder / SETTINGS),
+        ("local", folder / LOCAL_SETTINGS),
+    ]
+    present = [(name, path) for name, path in files if path.exists()]
+    if sources.file is not None:
+        present.append(("file", sources.cwd / sources.file))
+    return present
+
+
+@cache
+def _defaults() -> Layer:
+    plain = Settings()
+    data = {
+        "model": plain.model,
+        "role": plain.role,
+        "claude_agents": plain.claude_agents,
+        "permissions": {"mode": plain.permissions.mode},
+        "limits": plain.limits.model_dump(),
+        "servers": {name: {"bundled": name} for name in BUNDLED},
+    }
+    return Layer("default", data, Origin("default"))

@@ -1,0 +1,143 @@
+"""The settings: every key, its type, its default and what it means.
+
+The reference page is generated from the texts under the fields. A key that nothing reads does not
+exist here.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+from hub.core.limits import Limits
+from hub.core.team import PermissionMode
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+NotNegative = Annotated[int, Strict(), Field(ge=0)]
+Switch = Annotated[bool, Strict()]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
+
+BUNDLED = ("files", "shell", "notes")
+"""The servers that come with the hub, in the order in which their tools are listed."""
+
+
+class Section(BaseModel):
+    """What all parts of the settings have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class ModelEntry(Section):
+    """How one model is reached."""
+
+    api: Literal["chat"] = "chat"
+    """The dialect of the endpoint; ``chat`` is Chat Completions."""
+    model: str = ""
+    """What the endpoint calls the model; empty takes the entry's name."""
+    base_url: str = ""
+    """Root of the API, such as ``https://host/v1``; empty takes ``OPENAI_BASE_URL``."""
+    api_key: str = Field(default="", repr=False)
+    """The key, best as ``${env:NAME}``; empty takes ``OPENAI_API_KEY`` unless the entry has a
+    ``base_url`` of its own."""
+    context_window: Count | None = None
+    """Tokens that a request and its answer may have together."""
+    max_output_tokens: Count | None = None
+    """Most tokens of one answer."""
+    headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """Further headers of each request; values may be ``${env:NAME}``."""
+    max_retries: NotNegative = 4
+    """How often a failed request is sent again, when that may help."""
+    connect_timeout: Seconds = 15.0
+    """Seconds until a connection that does not open counts as failed."""
+    idle_timeout: Seconds = 300.0
+    """Seconds without anything new until a request counts as dead."""
+    temperature: Number | None = None
+    """Sampling temperature; left out of the request when not given."""
+    extra_body: Mapping[str, Any] = Field(default_factory=dict)
+    """Further keys of the request body, sent as they are."""
+
+
+class ServerEntry(Section):
+    """How one MCP server is started or reached; exactly one of command, url and bundled."""
+
+    command: str = ""
+    """Program to start; it speaks MCP over its standard input and output."""
+    args: tuple[str, ...] = ()
+    """Arguments of the program; they may contain ``${env:NAME}``."""
+    env: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """Variables for the program beside the few that every server gets; values may be
+    ``${env:NAME}``."""
+    cwd: str = ""
+    """Folder in which the program starts, relative to the project; empty takes the workspace."""
+    url: str = ""
+    """Address of a server that speaks MCP over streamable HTTP."""
+    headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """Headers of each request to ``url``; values may be ``${env:NAME}``."""
+    bundled: Literal["files", "shell", "notes"] | None = None
+    """One of the servers that come with the hub."""
+    transport: Literal["memory", "stdio"] = "memory"
+    """For bundled servers: run inside of the hub, or as a process of its own."""
+    enabled: Switch = True
+    """``false`` leaves the server out."""
+    start_timeout: Seconds = 30.0
+    """Seconds until a server that has not answered the handshake counts as failed."""
+    call_timeout: Seconds = 300.0
+    """Seconds that one call may take."""
+    allow: tuple[str, ...] = ("*",)
+    """Patterns over the server's own tool names; only what matches is offered."""
+    deny: tuple[str, ...] = ()
+    """Patterns over the server's own tool names; what matches is not offered."""
+
+
+class Permissions(Section):
+    """Which calls may happen. Lists of all layers add up; deny beats ask beats allow."""
+
+    mode: PermissionMode = "default"
+    """What holds where no rule speaks, and the widest that any role may do. From the tightest:
+    ``deny``, ``plan``, ``default``, ``accept_edits``, ``bypass``."""
+    allow: tuple[str, ...] = ()
+    """Patterns over model-facing tool names that run without a question."""
+    ask: tuple[str, ...] = ()
+    """Patterns over model-facing tool names that run only after a yes."""
+    deny: tuple[str, ...] = ()
+    """Patterns over model-facing tool names that never run."""
+
+
+class LimitSettings(Section):
+    """What one agent may use; ``null`` means unbounded. A role may set its own."""
+
+    steps: Count | None = 100
+    """Model requests of one turn."""
+    tool_calls: NotNegative | None = 500
+    """Tool calls of one turn."""
+    seconds: Seconds | None = None
+    """Wall time of one turn."""
+    tokens: Count | None = None
+    """Input and output tokens, those of all children included."""
+    depth: NotNegative = 3
+    """How many levels of children may exist below the first agent."""
+
+    def as_limits(self) -> Limits:
+        """Return the same bounds as the value that agents carry."""
+        return Limits(**self.model_dump())
+
+
+class Settings(Section):
+    """Everything that the layers of settings decide together."""
+
+    model: str | None = None
+    """The model of every role that names none: an entry of ``models``, a name that the default
+    endpoint knows, or ``script:FILE``."""
+    role: str = "lead"
+    """The role that a run starts with."""
+    models: Mapping[str, ModelEntry] = Field(default_factory=dict)
+    """Models by the name that ``model`` and roles use."""
+    servers: Mapping[str, ServerEntry] = Field(default_factory=dict)
+    """MCP servers by name; the name is the first half of their tools' names."""
+    permissions: Permissions = Field(default_factory=Permissions)
+    """Which calls may happen."""
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    """What one agent may use."""
+    claude_agents: Switch = False
+    """Also load the sub-agents of the project's ``.claude/agents`` as roles."""

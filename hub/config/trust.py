@@ -1,0 +1,191 @@
+"""Workspace trust: what a project's own files may start, redirect or allow, and who agreed to it.
+
+A project's files come with a clone, so possibly from strangers. Until the user trusts the
+workspace, its servers, its model endpoints and everything that makes permissions wider have no
+effect. The record holds a digest of exactly those parts; a change of one of them asks again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hub.config.keys import KeyPath, dotted, is_secret
+from hub.config.layers import PROJECT_LAYERS, Loaded, fold
+from hub.config.sources import Layer
+from hub.config.trust_store import TrustStore
+from hub.core.team import MODE_ORDER, Origin, PermissionMode, Role
+
+PROJECT_ROLES = frozenset({"project", "claude_agents"})
+"""Layers of role files that come with the project."""
+_REDIRECTING = frozenset({"base_url", "api_key", "headers"})
+_HARMLESS = frozenset({"start_timeout", "call_timeout"})
+
+PartKind = Literal["server", "model", "allow", "mode", "role"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing in a project's files that has no effect until the workspace is trusted."""
+
+    kind: PartKind
+    name: str
+    """The server, model, pattern, mode or role."""
+    detail: str
+    """All that counts, as compact JSON; literal secrets appear as a digest."""
+    origin: Origin
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} {self.detail} ({self.origin})"
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """Settings and roles as they are in force, and what is withheld."""
+
+    loaded: Loaded
+    roles: Mapping[str, Role]
+    withheld: tuple[Part, ...] = ()
+
+
+def active_parts(loaded: Loaded, roles: Iterable[Role] = ()) -> list[Part]:
+    """Return what trusting the project puts into force, in the order of the files."""
+    parts: list[Part] = []
+    for layer in loaded.layers:
+        if layer.name in PROJECT_LAYERS:
+            parts += _servers(loaded, layer)
+            parts += _models(layer)
+            parts += _permissions(loaded, layer)
+    for role in roles:
+        if role.origin.layer in PROJECT_ROLES and role.allow:
+            detail = _compact({"allow": list(role.allow)})
+            parts.append(Part("role", role.name, detail, role.origin))
+    return parts
+
+
+def digest(parts: Iterable[Part]) -> str:
+    """Return a digest that changes when a part is added, changed or removed, not when it moves."""
+    lines = sorted(_compact([part.kind, part.name, part.detail]) for part in parts)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def withhold(loaded: Loaded, parts: Sequence[Part]) -> Loaded:
+    """Return the settings without the parts; what they hid in other layers is in force again."""
+    dropped = {(part.origin.layer, path) for part in parts if (path := _path(part))}
+    if not dropped:
+        return loaded
+    layers = tuple(_without(layer, dropped) for layer in loaded.layers)
+    keys = frozenset(dotted(path) for _, path in dropped)
+    return replace(fold(layers, loaded.sources, loaded.notices), withheld=keys)
+
+
+def withhold_roles(roles: Mapping[str, Role], parts: Iterable[Part]) -> dict[str, Role]:
+    """Return the roles without the allow rules that are withheld."""
+    named = {part.name for part in parts if part.kind == "role"}
+    return {
+        name: replace(role, allow=()) if name in named else role for name, role in roles.items()
+    }
+
+
+def apply_trust(loaded: Loaded, roles: Mapping[str, Role], store: TrustStore) -> Trusted:
+    """Withhold what the project asks for, unless the user trusts the workspace as it is now.
+
+    Raises:
+        ConfigError: the trust records cannot be read.
+    """
+    parts = active_parts(loaded, roles.values())
+    if not parts or store.is_trusted(loaded.sources.project, digest(parts)):
+        return Trusted(loaded, roles)
+    return Trusted(withhold(loaded, parts), withhold_roles(roles, parts), tuple(parts))
+
+
+def _servers(loaded: Loaded, layer: Layer) -> Iterator[Part]:
+    for name, entry in layer.data.get("servers", {}).items():
+        counts = {key: value for key, value in entry.items() if key not in _HARMLESS}
+        effective = any(
+            leaf.origin.layer == layer.name
+            for key, leaf in loaded.origins.items()
+            if key.startswith(f"{dotted(('servers', name))}.")
+        )
+        if counts and effective and loaded.settings.servers[name].enabled:
+            detail = _shown(counts, ("servers", name))
+            yield Part("server", name, detail, layer.origin_of(("servers", name)))
+
+
+def _models(layer: Layer) -> Iterator[Part]:
+    for name, entry in layer.data.get("models", {}).items():
+        if _REDIRECTING & entry.keys():
+            path = ("models", name)
+            yield Part("model", name, _shown(entry, path), layer.origin_of(path))
+
+
+def _permissions(loaded: Loaded, layer: Layer) -> Iterator[Part]:
+    rules = layer.data.get("permissions", {})
+    for index, pattern in enumerate(rules.get("allow", ())):
+        origin = layer.origin_of(("permissions", "allow", index))
+        yield Part("allow", pattern, "", origin)
+    mode: PermissionMode | None = rules.get("mode")
+    if mode is not None and _is_wider(mode, _own_mode(loaded)):
+        yield Part("mode", mode, "", layer.origin_of(("permissions", "mode")))
+
+
+def _own_mode(loaded: Loaded) -> PermissionMode:
+    """Return the mode that would hold without the project's files."""
+    mode: PermissionMode = "default"
+    for layer in loaded.layers:
+        if layer.name not in PROJECT_LAYERS:
+            mode = layer.data.get("permissions", {}).get("mode", mode)
+    return mode
+
+
+def _is_wider(mode: PermissionMode, than: PermissionMode) -> bool:
+    return MODE_ORDER.index(mode) > MODE_ORDER.index(than)
+
+
+def _path(part: Part) -> KeyPath:
+    match part.kind:
+        case "server":
+            return ("servers", part.name)
+        case "model":
+            return ("models", part.name)
+        case "allow":
+            return ("permissions", "allow")
+        case "mode":
+            return ("permissions", "mode")
+        case "role":
+            return ()
+
+
+def _without(layer: Layer, dropped: set[tuple[str, KeyPath]]) -> Layer:
+    gone = {path for name, path in dropped if name == layer.name}
+    models = {path[1] for _, path in dropped if path[0] == "models"}
+    data: dict[str, Any] = {}
+    for section, value in layer.data.items():
+        if section == "model" and value in models and layer.name in PROJECT_LAYERS:
+            continue
+        if isinstance(value, dict):
+            value = {key: below for key, below in value.items() if (section, key) not in gone}
+        data[section] = value
+    return replace(layer, data=data)
+
+
+def _shown(value: Any, path: KeyPath) -> str:
+    return _compact(_hidden(value, path))
+
+
+def _hidden(value: Any, path: KeyPath) -> Any:
+    """Replace literal secrets by a digest; a server's variables stay, to be judged."""
+    if isinstance(value, dict):
+        return {key: _hidden(below, (*path, key)) for key, below in value.items()}
+    if isinstance(value, str) and value and "${env:" not in value and _is_hidden(path):
+        return f"sha256:{hashlib.sha256(value.encode()).hexdigest()[:12]}"
+    return value
+
+
+def _is_hidden(path: KeyPath) -> bool:
+    return is_secret(path) and "env" not in path[2:-1]
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
