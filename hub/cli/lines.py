@@ -1,0 +1,136 @@
+"""A run as plain lines: one for each event that a reader of a log would want to know of."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hub.cli.figures import plural, short_count, short_time
+from hub.core import events as ev
+from hub.core.text import one_line
+
+WIDTH = 160
+"""Characters of one line after the agent's path."""
+SLOW_MS = 1000
+"""A tool that took this long gets a second line when it is done."""
+DISPATCH = "dispatch"
+"""The tool whose calls are told by ``job.started``."""
+
+
+class RunLines:
+    """Words each notable event as one printable line, such as ``[  1.2s] lead: files__read …``."""
+
+    def __init__(self) -> None:
+        self._start: float | None = None
+        self._paths: dict[str, str] = {}
+
+    def line(self, event: ev.AnyEvent) -> str | None:
+        """Return the line for an event; None for the many that are not worth one."""
+        if self._start is None:
+            self._start = event.at
+        worder = _WORDERS.get(event.type)
+        words = worder(self, event) if worder is not None else ""
+        if not words:
+            return None
+        elapsed = short_time(max(event.at - self._start, 0.0))
+        agent = one_line(event.agent, WIDTH) or "hub"
+        return f"[{elapsed:>6}] {agent}: {one_line(words, WIDTH)}"
+
+    def _session_started(self, event: ev.SessionStarted) -> str:
+        if event.parent:
+            return ""
+        return f"session {event.session}, role {event.role}, model {event.model}"
+
+    def _session_resumed(self, event: ev.SessionResumed) -> str:
+        settled = f", {plural(event.settled, 'open call')} closed" if event.settled else ""
+        return f"resumed, role {event.role}, model {event.model}{settled}"
+
+    def _assistant_message(self, event: ev.AssistantMessageEvent) -> str:
+        return event.text if event.calls else ""
+
+    def _tool_call(self, event: ev.ToolCallEvent) -> str:
+        if event.name == DISPATCH:
+            return ""
+        return f"{event.name} {event.arguments}"
+
+    def _tool_ruling(self, event: ev.ToolRulingEvent) -> str:
+        match event.ruling:
+            case "deny":
+                return f"{event.name} denied: {event.reason}"
+            case "ask":
+                return f"{event.name} waits for an answer: {event.reason}"
+            case "allow":
+                return ""
+
+    def _tool_result(self, event: ev.ToolResultEvent) -> str:
+        if event.is_error:
+            return "" if event.kind == "denied" else f"{event.name} failed: {event.text}"
+        if event.duration_ms < SLOW_MS:
+            return ""
+        return f"{event.name} done in {short_time(event.duration_ms / 1000)}"
+
+    def _model_retry(self, event: ev.ModelRetry) -> str:
+        return f"model retry {event.attempt} in {short_time(event.delay_ms / 1000)}: {event.reason}"
+
+    def _job_started(self, event: ev.JobStarted) -> str:
+        self._paths[event.job] = event.child_agent
+        return f"dispatches {event.child_agent}: {event.task}"
+
+    def _job_done(self, event: ev.JobDone) -> str:
+        report, error = event.result.get("report"), event.result.get("error")
+        said = ""
+        if isinstance(report, dict):
+            said = str(report.get("summary", ""))
+        elif isinstance(error, dict):
+            said = str(error.get("message", ""))
+        agent = self._paths.get(event.job, event.role)
+        return f"{agent} ended, {event.outcome} ({event.stop_reason})" + (said and f": {said}")
+
+    def _report_submitted(self, event: ev.ReportSubmitted) -> str:
+        return "" if event.valid else f"report refused: {'; '.join(event.errors)}"
+
+    def _cancel_requested(self, event: ev.CancelRequested) -> str:
+        return f"stopping ({event.reason})"
+
+    def _server_connected(self, event: ev.ServerConnected) -> str:
+        took = short_time(event.duration_ms / 1000)
+        return f"server {event.server} connected in {took}, {plural(event.tools, 'tool')}"
+
+    def _server_failed(self, event: ev.ServerFailed) -> str:
+        last = event.stderr.strip().rpartition("\n")[2]
+        return f"server {event.server} failed: {event.error}" + (last and f" ({last})")
+
+    def _server_withheld(self, event: ev.ServerWithheld) -> str:
+        return f"server {event.server} withheld ({event.origin}): {event.remedy}"
+
+    def _catalog_changed(self, event: ev.CatalogChanged) -> str:
+        changes = {"new": event.added, "gone": event.removed, "changed": event.changed}
+        words = "; ".join(f"{kind}: {', '.join(tools)}" for kind, tools in changes.items() if tools)
+        return f"tools of server {event.server} are not as cached: {words}"
+
+    def _turn_done(self, event: ev.TurnDone) -> str:
+        if "/" in event.agent:
+            return ""
+        tokens = short_count(event.input_tokens + event.output_tokens)
+        took = short_time(event.duration_ms / 1000)
+        error = f": {event.error.get('message', '')}" if event.error else ""
+        figures = f"{plural(event.steps, 'step')}, {tokens} tokens, {took}"
+        return f"{event.outcome} ({event.stop_reason}), {figures}{error}"
+
+
+_WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
+    "session.started": RunLines._session_started,
+    "session.resumed": RunLines._session_resumed,
+    "assistant.message": RunLines._assistant_message,
+    "tool.call": RunLines._tool_call,
+    "tool.ruling": RunLines._tool_ruling,
+    "tool.result": RunLines._tool_result,
+    "model.retry": RunLines._model_retry,
+    "job.started": RunLines._job_started,
+    "job.done": RunLines._job_done,
+    "report.submitted": RunLines._report_submitted,
+    "cancel.requested": RunLines._cancel_requested,
+    "server.connected": RunLines._server_connected,
+    "server.failed": RunLines._server_failed,
+    "server.withheld": RunLines._server_withheld,
+    "catalog.changed": RunLines._catalog_changed,
+    "turn.done": RunLines._turn_done,
+}

@@ -1,0 +1,147 @@
+"""The ``hub`` command: a table of commands, each imported when it is asked for."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from io import TextIOWrapper
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from hub.cli.examples import examples
+from hub.cli.faults import debugging, report
+from hub.version import __version__
+
+
+class Entry(NamedTuple):
+    """One command of the table."""
+
+    module: str
+    """Module whose ``app`` is the command."""
+    help: str
+    """First line of its help; a test compares it with the command itself."""
+    panel: str
+    """Heading under which ``hub --help`` lists it."""
+
+
+COMMANDS: Mapping[str, Entry] = MappingProxyType({
+    "run": Entry("hub.cli.run", "Run a team on a task and print what it found.", "Work"),
+    "sessions": Entry("hub.cli.sessions", "Look at what earlier runs did.", "Look"),
+    "roles": Entry("hub.cli.roles", "Look at the team: who there is and who may do what.", "Look"),
+    "doctor": Entry("hub.cli.doctor", "Check that everything a run needs is in place.", "Set up"),
+    "trust": Entry("hub.cli.trust", "Decide whether a workspace's own files may act.", "Set up"),
+    "version": Entry("hub.cli.version", "Print the version.", "Set up"),
+})
+
+
+CONTROL_FLOW: tuple[type[BaseException], ...] = (
+    typer.Exit,
+    typer.Abort,
+    # Whatever the parser raises: usage errors and their base, which typer does not export.
+    typer.BadParameter.__mro__[2],
+    BrokenPipeError,
+    EOFError,
+)
+"""What the library itself turns into an exit."""
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands' names and helps without importing them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        names: dict[str, Any] = dict.fromkeys(COMMANDS)
+        self.commands = names
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the module of a command and return the command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = typer.main.get_command(import_module(entry.module).app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the table under its headings."""
+        for panel in dict.fromkeys(entry.panel for entry in COMMANDS.values()):
+            with formatter.section(panel):
+                formatter.write_dl([
+                    (name.ljust(10), entry.help)
+                    for name, entry in COMMANDS.items()
+                    if entry.panel == panel
+                ])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a fault becomes a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except CONTROL_FLOW:
+            raise
+        except Exception as error:  # noqa: BLE001 - the top: every fault ends here as a message
+            raise typer.Exit(report(error, debug=debugging(ctx))) from None
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"hub {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=examples('hub run "Find the slowest test and say why"', "hub doctor"))
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Run teams of role-based agents over approved MCP servers."""
+
+
+def main() -> None:
+    """Run the command line; the entry point of the console script."""
+    _fill_descriptors()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    finally:
+        _flush_quietly()
+
+
+def _fill_descriptors() -> None:
+    """Open the null device where a standard stream is closed, lest a database takes its number."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _flush_quietly() -> None:
+    """Write out what is buffered; a reader that has gone is no fault."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""``hub run``: one task, one result."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from hub.app.open import open_hub
+from hub.app.options import RunOptions
+from hub.cli.asker import asker_on_terminal
+from hub.cli.examples import examples
+from hub.cli.faults import remember_debug
+from hub.cli.outlet import Outlet
+from hub.cli.results import Format, ResultWriter
+from hub.cli.running import Faces, run_task
+from hub.cli.views import view_on_stderr
+from hub.core.errors import UsageError
+from hub.core.team import PermissionMode
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+STDIN = "-"
+
+
+@app.command(
+    epilog=examples(
+        'hub run "Find the slowest test and say why"',
+        "git diff | hub run - --role reviewer --output json",
+        'hub run -C ../site --model script:demo.yaml "Survey this folder"',
+        'hub run --resume s-01k3 "Go on" --max-steps 20',
+    )
+)
+def run(
+    *,
+    task: Annotated[
+        str | None, typer.Argument(help="What the team is to do; - reads it from stdin.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="Who takes the task.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A model, an entry of models:, or script:FILE.")
+    ] = None,
+    mode: Annotated[
+        PermissionMode | None, typer.Option(help="The widest permission mode for all agents.")
+    ] = None,
+    output: Annotated[Format, typer.Option(help="What stdout gets.")] = "text",
+    include_deltas: Annotated[
+        bool, typer.Option("--include-deltas", help="Let stream-json hold text as it streams in.")
+    ] = False,
+    directory: Annotated[
+        Path, typer.Option("-C", "--dir", help="The folder to work on.", metavar="DIR")
+    ] = Path(),
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting, such as limits.depth=1.")
+    ] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Model requests of the lead agent.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens of the whole tree.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds that it may take.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse to run when anything is withheld.")
+    ] = False,
+    resume: Annotated[str | None, typer.Option(help="Go on with a stored session.")] = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks.", callback=remember_debug)
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Run a team on a task and print what it found."""
+    view = view_on_stderr(quiet=quiet, json_on_terminal=output == "stream-json" and os.isatty(1))
+    limits = {"limits.steps": max_steps, "limits.tokens": max_tokens, "limits.seconds": timeout}
+    options = RunOptions(
+        workspace=directory,
+        role=role,
+        model=model,
+        mode=mode,
+        flags=limits,
+        strict=strict,
+        resume=resume,
+        asker=asker_on_terminal(view),
+    )
+    faces = Faces(view, ResultWriter(output, deltas=include_deltas), Outlet(1))
+    raise typer.Exit(anyio.run(run_task, open_hub, options, _given(task), faces))
+
+
+def _given(task: str | None) -> str:
+    """Return the task, from stdin where the command line says so or holds none.
+
+    Raises:
+        UsageError: there is none.
+    """
+    piped = sys.stdin is not None and not sys.stdin.isatty()
+    if task == STDIN or (task is None and piped):
+        task = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if task is None or not task.strip():
+        raise UsageError("There is no task.", remedy='Say what to do: hub run "…"')
+    return task
