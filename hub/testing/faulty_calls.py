@@ -19,6 +19,7 @@ class Peer(Protocol):
     process: Process
     offer: Offer
     user: str | None
+    modern: bool
 
     def announce(self, method: str, outlet: Outlet) -> None:
         """Send a notification wherever this client listens for it."""
@@ -95,7 +96,8 @@ class Call:
             self.peer.alter(self.outlet)
 
     def _cancelled_within(self, seconds: float) -> bool:
-        if self.outlet.gone() and not self.cancelled.is_set():
+        """Whether a cancel comes within the time; without a handshake, leaving is a cancel."""
+        if self.peer.modern and not self.cancelled.is_set() and self.outlet.gone():
             self.peer.process.log.write("disconnect", id=self.id)
             self.cancelled.set()
         if self._knobs.on("ignore_cancel"):

@@ -42,7 +42,8 @@ class Knobs:
 
     def on(self, name: str) -> bool:
         """Whether the knob is turned at all."""
-        return self._value(name) not in {None, False}
+        value = self._value(name)
+        return value is not None and value is not False
 
     def number(self, name: str) -> float:
         """The knob as a number; 0 when it is not turned."""

@@ -19,7 +19,7 @@ from hub.testing.faulty_knobs import parse_knob
 _START_LIMIT = 20.0
 _END_LIMIT = 2.0
 _LOOK = 0.01
-"""Seconds between two looks into the log."""
+"""Seconds between two looks at a file that another process changes."""
 
 Event = dict[str, Any]
 """One line of the log: `event`, `at` (Unix seconds), `pid`, and what belongs to the event."""
@@ -91,6 +91,21 @@ class FaultyLog:
         for event in self.events("spawned"):
             with suppress(ProcessLookupError):
                 os.kill(event["child"], signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that has ended but was not reaped yet does not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+async def wait_until_gone(pid: int) -> None:
+    """Return when a process has ended, whoever its parent is; for use in `anyio.fail_after`."""
+    while is_running(pid):  # noqa: ASYNC110 - the process is not ours to wait for
+        await anyio.sleep(_LOOK)
 
 
 async def _url_of(process: Process) -> str:
