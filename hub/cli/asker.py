@@ -14,8 +14,12 @@ from hub.cli.views import View
 from hub.core.ports import Answer, Question
 from hub.core.text import one_line, printable
 
-KEYS: dict[str, Answer] = {"y": "once", "a": "session", "n": "deny", "\x04": "deny"}
+KEYS: dict[bytes, Answer] = {b"y": "once", b"a": "session", b"n": "deny", b"\x04": "deny"}
 """What each key means; Ctrl-D ends the input, and that is a no."""
+BURST = 1024
+"""Bytes that are read at once; several of them are no answer."""
+ESCAPE = b"\x1b"
+ESCAPE_SECONDS = 0.05
 WORDS: dict[Answer, str] = {"once": "yes, once", "session": "yes, for the session", "deny": "no"}
 MAX_LINES = 40
 """Lines of arguments that are shown."""
@@ -42,12 +46,29 @@ class TerminalAsker:
 
     async def _key(self) -> Answer:
         while True:
-            await anyio.wait_readable(self._descriptor)
-            typed = os.read(self._descriptor, 1)
+            typed = await self._typed()
             if not typed:
                 return "deny"
-            if answer := KEYS.get(typed.decode("ascii", "replace").lower()):
+            if answer := KEYS.get(typed.lower()):
                 return answer
+
+    async def _typed(self) -> bytes:
+        """Return what one key press, or one paste, sent; nothing at the end of the input.
+
+        An arrow key sends an escape and letters, of which the last may be an A: whoever presses it
+        has not said "always". So an escape takes along what follows it closely.
+        """
+        await anyio.wait_readable(self._descriptor)
+        try:
+            typed = os.read(self._descriptor, BURST)
+            if typed.startswith(ESCAPE):
+                with anyio.move_on_after(ESCAPE_SECONDS):
+                    while True:
+                        await anyio.wait_readable(self._descriptor)
+                        typed += os.read(self._descriptor, BURST)
+        except OSError:
+            return b""
+        return typed
 
 
 def asker_on_terminal(view: View) -> TerminalAsker | None:

@@ -23,7 +23,10 @@ FINAL_LINES = 200
 
 
 class LiveView:
-    """Draws the agents of a run over themselves until they are done, then once for good."""
+    """Draws the agents of a run over themselves until they are done, then once for good.
+
+    A terminal that goes away ends the drawing and nothing else.
+    """
 
     def __init__(self, console: Console | None = None, now: Callable[[], float] = time) -> None:
         self._console = console or Console(stderr=True)
@@ -31,7 +34,7 @@ class LiveView:
         self._agents = RunAgents()
         self._live: Live | None = None
         self._asides = 0
-        self._finished = False
+        self._over = False
 
     def show(self, event: AnyEvent) -> None:
         """Take an event into account; the next tick draws it."""
@@ -39,13 +42,14 @@ class LiveView:
 
     def say(self, text: str) -> None:
         """Print a message above the tree."""
-        self._console.print(Text(printable(text)))
+        with self._terminal():
+            self._console.print(Text(printable(text)))
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Take the tree off the screen while somebody else writes there."""
         self._asides += 1
-        self._stop()
+        self._take_away()
         try:
             yield
         finally:
@@ -62,38 +66,52 @@ class LiveView:
 
     def finish(self) -> None:
         """Replace the moving tree by a last one that stays."""
-        if self._finished:
+        if self._over:
             return
-        self._finished = True
-        self._stop()
+        self._take_away()
+        self._over = True
         if self._agents.rows:
-            self._console.print(self._picture(FINAL_LINES))
+            with self._terminal():
+                self._console.print(self._picture(FINAL_LINES))
 
     async def drained(self) -> None:
         """Wait for nothing: a terminal has taken what was written."""
 
     def _draw(self) -> None:
-        if self._asides or self._finished or not self._agents.rows:
+        if self._asides or self._over or not self._agents.rows:
             return
         self._agents.changed = False
-        drawing = self._picture(self._console.size.height)
-        if self._live is None:
-            self._live = Live(
-                drawing,
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start(refresh=True)
-        else:
-            self._live.update(drawing, refresh=True)
+        with self._terminal():
+            drawing = self._picture(self._console.size.height)
+            if self._live is None:
+                self._live = self._started(drawing)
+            else:
+                self._live.update(drawing, refresh=True)
 
-    def _stop(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+    def _started(self, drawing: Group) -> Live:
+        live = Live(
+            drawing,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        live.start(refresh=True)
+        return live
+
+    def _take_away(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            with self._terminal():
+                live.stop()
+
+    @contextmanager
+    def _terminal(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._over, self._live = True, None
 
     def _picture(self, height: int) -> Group:
         width = self._console.size.width
