@@ -142,7 +142,8 @@ def _fault(error: Exception, text: str, path: str, first_line: int) -> Problem:
     shown = (text.split("\n") + [""])[min(line, text.count("\n"))]
     excerpt = f"\n  | {one_line(shown, 100)}" if shown.strip() else ""
     where = f"{path}:{line + first_line}:{column + 1}"
-    return Problem(f"broken YAML: {reason}{excerpt}", where)
+    remedy = "Text that begins with '*' has to stand in quotes." if "alias" in reason else ""
+    return Problem(f"broken YAML: {reason}{excerpt}", where, remedy)
 
 
 class _Reader:

@@ -20,6 +20,7 @@ _EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "string_pattern_mismatch": "a name of letters, digits, '-' and '_'",
     "bool_type": "true or false",
     "float_type": "a number",
     "finite_number": "a finite number",

@@ -1,0 +1,183 @@
+"""The static check of a team: what cannot work, what looks wrong, what deserves a look. Pure."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hub.config.keys import KeyPath
+from hub.config.problems import Problem, fault, nearest
+from hub.core.errors import RoleError
+from hub.core.limits import Limits
+from hub.core.team import Origin, Role, matches_any
+from hub.roles import paths
+from hub.roles.load import RoleBook
+from hub.roles.matrix import granted
+
+Severity = Literal["error", "warning", "info"]
+
+WRITERS = frozenset({"files__write", "files__edit", "shell__run"})
+"""Bundled tools that change files or run programs."""
+HUB_TOOLS = frozenset({"dispatch", "report"})
+"""Tools that the hub adds by itself."""
+_ORDER: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the check found."""
+
+    severity: Severity
+    role: str
+    message: str
+    origin: Origin
+
+
+def check(
+    book: RoleBook,
+    tool_names: Collection[str],
+    *,
+    writers: Collection[str] = WRITERS,
+    schemas: bool = True,
+) -> list[Finding]:
+    """Check a team against a catalog; errors come first.
+
+    ``writers`` are the tools that change something. Without ``schemas``, the report schemas are
+    left out; checking them costs the import of a library.
+    """
+    found = [
+        *(finding for role in book.roles.values() for finding in _edges(book, role)),
+        *(
+            finding
+            for role in book.roles.values()
+            for finding in check_tools(book, role, tool_names)
+        ),
+        *(finding for role in book.roles.values() for finding in _schema(book, role) if schemas),
+        *_cycles(book),
+        *_unreachable(book),
+        *_escalations(book, tool_names, writers),
+    ]
+    return sorted(found, key=lambda finding: _ORDER.index(finding.severity))
+
+
+def check_tools(book: RoleBook, role: Role, tool_names: Collection[str]) -> Iterator[Finding]:
+    """Check one role's lists of tools: each pattern has to match something."""
+    servers = {name.partition("__")[0] for name in tool_names}
+    for key, patterns in (("tools", role.tools), ("disallowed_tools", role.disallowed_tools)):
+        silent = [
+            (index, pattern)
+            for index, pattern in enumerate(patterns)
+            if not any(matches_any(name, (pattern,)) for name in tool_names)
+        ]
+        if key == "tools" and patterns and len(silent) == len(patterns):
+            names = ", ".join(repr(pattern) for pattern in patterns)
+            text = f"none of its tools exists: {names}. {_near(patterns, tool_names)}"
+            yield Finding("error", role.name, text.strip(), book.place(role.name, (key,)))
+            continue
+        absent: dict[str, list[int]] = {}
+        for index, pattern in silent:
+            place = book.place(role.name, (key, index))
+            server = pattern.partition("__")[0]
+            if pattern in HUB_TOOLS:
+                text = f"{pattern!r} does nothing here: the hub adds it where it belongs"
+                yield Finding("info", role.name, text, place)
+            elif "__" in pattern and server not in servers and not set(server) & set("*?["):
+                absent.setdefault(server, []).append(index)
+            else:
+                text = f"{pattern!r} matches no tool. {_near((pattern,), tool_names)}".strip()
+                yield Finding("warning", role.name, text, place)
+        for server, indexes in absent.items():
+            text = f"no server {server!r}, so nothing for {len(indexes)} of its {key}"
+            yield Finding("info", role.name, text, book.place(role.name, (key, indexes[0])))
+    if role.tools and not granted(role, tool_names) and _has_any(role, tool_names):
+        text = "its disallowed_tools leave it no tool at all"
+        yield Finding("error", role.name, text, book.place(role.name, ("disallowed_tools",)))
+
+
+def require(findings: Sequence[Finding]) -> None:
+    """Stop where there are errors.
+
+    Raises:
+        RoleError: naming every error with its place.
+    """
+    problems = [
+        Problem(f"role {finding.role!r}: {finding.message}", str(finding.origin))
+        for finding in findings
+        if finding.severity == "error"
+    ]
+    if problems:
+        raise fault(RoleError, problems)
+
+
+def _edges(book: RoleBook, role: Role) -> Iterator[Finding]:
+    for index, edge in enumerate(role.dispatch):
+        if edge.role not in book.roles:
+            text = f"it may dispatch to {edge.role!r}, which does not exist"
+            advice = nearest(edge.role, book.roles.keys())
+            place = book.place(role.name, ("dispatch", index))
+            yield Finding("error", role.name, f"{text}. {advice}".strip(), place)
+
+
+def _near(patterns: Sequence[str], tool_names: Collection[str]) -> str:
+    advice = (nearest(pattern, tool_names) for pattern in patterns)
+    return next((text for text in advice if text), "")
+
+
+def _has_any(role: Role, tool_names: Collection[str]) -> bool:
+    return any(matches_any(name, role.tools) for name in tool_names)
+
+
+def _schema(book: RoleBook, role: Role) -> Iterator[Finding]:
+    if role.report_schema is None:
+        return
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    schema: Any = role.report_schema
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        text = f"its report_schema is no JSON Schema: {error.message}"
+        yield Finding("error", role.name, text, book.place(role.name, ("report_schema",)))
+
+
+def _cycles(book: RoleBook) -> Iterator[Finding]:
+    for cycle in paths.cycles(book.roles):
+        depth = min(book.roles[name].limits.depth for name in cycle)
+        severity: Severity = "info" if depth <= Limits().depth else "warning"
+        way = " → ".join((*cycle, cycle[0]))
+        text = f"it can dispatch back to itself: {way}; only the depth limit of {depth} ends that"
+        yield Finding(severity, cycle[0], text, _first_edge(book, cycle[0], (*cycle, cycle[0])[1]))
+
+
+def _unreachable(book: RoleBook) -> Iterator[Finding]:
+    starts = [role.name for role in book.roles.values() if role.user_facing]
+    reached = set(starts).union(*(paths.routes(book.roles, start) for start in starts))
+    for role in book.roles.values():
+        if role.name not in reached:
+            text = "nobody can start it: it is not user-facing, and no edge leads to it"
+            yield Finding("warning", role.name, text, role.origin)
+
+
+def _escalations(
+    book: RoleBook, tool_names: Collection[str], writers: Collection[str]
+) -> Iterator[Finding]:
+    writing = {
+        role.name: [name for name in granted(role, tool_names) if name in writers]
+        for role in book.roles.values()
+    }
+    for role in book.roles.values():
+        if writing[role.name]:
+            continue
+        for target, way in paths.routes(book.roles, role.name).items():
+            if writing.get(target):
+                text = (
+                    f"it has no tool that changes anything, but reaches one that has "
+                    f"({', '.join(writing[target])}): {' → '.join(way)}"
+                )
+                yield Finding("info", role.name, text, _first_edge(book, role.name, way[1]))
+
+
+def _first_edge(book: RoleBook, role: str, target: str) -> Origin:
+    edges = [edge.role for edge in book.roles[role].dispatch]
+    key: KeyPath = ("dispatch", edges.index(target))
+    return book.place(role, key)
