@@ -1,0 +1,87 @@
+"""A workspace's settings and roles as they are in force, for whoever looks or starts a run."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hub.config.layers import Loaded, Sources, load_settings
+from hub.config.paths import find_paths, find_project
+from hub.config.trust import Part, apply_trust
+from hub.config.trust_store import TrustStore
+from hub.core.errors import UsageError
+from hub.roles.files import Defaults
+from hub.roles.load import RoleBook, load_roles, role_folders
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a workspace comes to before anything is started."""
+
+    workspace: Path
+    """The folder to work on, absolute."""
+    loaded: Loaded
+    """The settings without what is withheld."""
+    book: RoleBook
+    """The roles without what is withheld."""
+    withheld: tuple[Part, ...]
+    """What the project asks for and does not get until it is trusted."""
+
+
+def find_sources(
+    workspace: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, tuple[object, str]] | None = None,
+    assignments: Sequence[str] = (),
+) -> Sources:
+    """Work out where the settings of a workspace are.
+
+    Raises:
+        UsageError: the workspace is no folder.
+    """
+    given = os.environ if environ is None else environ
+    folder = workspace.expanduser().absolute()
+    if not folder.is_dir():
+        problem = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"the workspace {folder} {problem}", remedy="Give a folder with -C DIR.")
+    return Sources(
+        project=find_project(folder),
+        paths=find_paths(given),
+        environ=given,
+        cwd=Path.cwd(),
+        flags=flags or {},
+        assignments=assignments,
+    )
+
+
+def load_setup(workspace: Path, sources: Sources) -> Setup:
+    """Read settings and roles, and withhold what an untrusted project asks for.
+
+    Raises:
+        ConfigError: settings or trust records are wrong.
+        RoleError: role files are wrong.
+    """
+    loaded = load_settings(sources)
+    book = load_book(loaded)
+    trusted = apply_trust(loaded, book.roles, TrustStore(sources.paths.state))
+    return Setup(
+        workspace=workspace.expanduser().absolute(),
+        loaded=trusted.loaded,
+        book=replace(book, roles=trusted.roles),
+        withheld=trusted.withheld,
+    )
+
+
+def load_book(loaded: Loaded) -> RoleBook:
+    """Read the roles that the settings lead to.
+
+    Raises:
+        RoleError: role files are wrong.
+    """
+    sources, settings = loaded.sources, loaded.settings
+    folders = role_folders(
+        sources.project, sources.paths.user_roles, claude_agents=settings.claude_agents
+    )
+    defaults = Defaults(loaded.limits(), loaded.chosen_limits(), tuple(settings.models))
+    return load_roles(folders, defaults)
