@@ -1,0 +1,104 @@
+"""What can be looked at without a run: the team, what a project asks for, earlier sessions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+
+from hub.app.setup import find_sources, load_book, load_setup
+from hub.config.layers import Loaded, load_settings
+from hub.config.trust import Part, active_parts, digest
+from hub.config.trust_store import TrustStore
+from hub.core.team import Role
+from hub.roles import check
+from hub.roles.load import RoleBook
+from hub.roles.matrix import Matrix, granted, matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The roles of a workspace and the tools that they choose from."""
+
+    loaded: Loaded
+    book: RoleBook
+    tools: tuple[str, ...]
+    """Names of the tools that are known without starting a server."""
+
+    def ordered(self) -> list[Role]:
+        """Return the roles, the user-facing ones first."""
+        return sorted(self.book.roles.values(), key=lambda role: (not role.user_facing, role.name))
+
+    def tools_of(self, role: Role) -> list[str]:
+        """Return the known tools that a role's own lists leave it."""
+        return granted(role, self.tools)
+
+    def matrix(self) -> Matrix:
+        """Derive who may dispatch to whom and who may use what."""
+        return matrix(self.book.roles, self.tools)
+
+    def check(self) -> list[check.Finding]:
+        """Return what cannot work, what looks wrong, what deserves a look."""
+        return check.check(self.book, self.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustState:
+    """What a project asks for, and whether the user agreed to it as it is now."""
+
+    project: Path
+    parts: tuple[Part, ...]
+    trusted: bool
+
+
+def load_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:
+    """Load the team of a workspace; no server is started.
+
+    Raises:
+        UsageError: the workspace, the settings or the roles are wrong.
+    """
+    setup = load_setup(workspace, find_sources(workspace, environ=environ))
+    return Team(setup.loaded, setup.book, known_tools(setup.loaded))
+
+
+def trust_state(workspace: Path, *, environ: Mapping[str, str] | None = None) -> TrustState:
+    """Return what trusting a workspace puts into force, and whether it is trusted.
+
+    Raises:
+        UsageError: the workspace, the settings or the roles are wrong.
+    """
+    sources = find_sources(workspace, environ=environ)
+    loaded = load_settings(sources)
+    parts = tuple(active_parts(loaded, load_book(loaded).roles.values()))
+    store = TrustStore(sources.paths.state)
+    trusted = bool(parts) and store.is_trusted(sources.project, digest(parts))
+    return TrustState(sources.project, parts, trusted)
+
+
+def trust(state: TrustState, *, environ: Mapping[str, str] | None = None) -> None:
+    """Record that the user agrees to what a workspace asks for.
+
+    Raises:
+        ConfigError: the trust records cannot be read or written.
+    """
+    lines = [str(part) for part in state.parts]
+    _trust_store(state.project, environ).trust(
+        state.project, digest(state.parts), parts=lines, at=time()
+    )
+
+
+def revoke(state: TrustState, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Forget that a workspace is trusted; say whether it was.
+
+    Raises:
+        ConfigError: the trust records cannot be read or written.
+    """
+    return _trust_store(state.project, environ).revoke(state.project)
+
+
+def _trust_store(project: Path, environ: Mapping[str, str] | None) -> TrustStore:
+    return TrustStore(find_sources(project, environ=environ).paths.state)
+
+
+def known_tools(loaded: Loaded) -> tuple[str, ...]:
+    """Return the names of the tools that are known without starting a server."""
+    return ()
