@@ -14,6 +14,7 @@ def canonical(text: str) -> str | None:
     Valid text is returned as it is. Raw control characters inside strings are escaped and lone
     surrogates replaced; nothing is closed, cut or completed.
     """
+    text = without_surrogates(text)
     try:
         from_json(text, allow_inf_nan=False)
     except ValueError:

@@ -11,7 +11,7 @@ def text_of(content: Any) -> str:
         return content
     if isinstance(content, list):
         return "".join(text_of(part) for part in content)
-    if isinstance(content, dict) and content.get("type") not in {"thinking", "reasoning"}:
+    if isinstance(content, dict) and content.get("type") not in ("thinking", "reasoning"):
         return text_of(content.get("text") or content.get("refusal"))
     return ""
 
@@ -24,7 +24,7 @@ def reasoning_of(content: Any) -> str:
         return content
     if isinstance(content, list):
         return "".join(reasoning_of(part) for part in content if isinstance(part, dict))
-    if isinstance(content, dict) and content.get("type") in {"thinking", "reasoning"}:
+    if isinstance(content, dict) and content.get("type") in ("thinking", "reasoning"):
         return text_of(content.get("thinking") or content.get("reasoning") or content.get("text"))
     return ""
 

@@ -111,9 +111,9 @@ class Assembly:
         if usage:
             self.usage = usage_of(usage) or self.usage
         choices = value.get("choices")
-        if choices:
+        if choices.__class__ is list and choices:
             choice = choices[0]
-            if isinstance(choice, dict) and not choice.get("index"):
+            if choice.__class__ is dict and not choice.get("index"):
                 self._take_choice(choice)
         elif "x_groq" in value and isinstance(value["x_groq"], dict):
             self.usage = usage_of(value["x_groq"].get("usage")) or self.usage
@@ -139,7 +139,7 @@ class Assembly:
                 self.events += 1
             if content.__class__ is not str:
                 self._think(reasoning_of(content))
-        if len(delta) > 1:
+        if not content or len(delta) > 1:
             self._take_rest(delta)
 
     def _take_rest(self, delta: dict[str, Any]) -> None:
