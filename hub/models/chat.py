@@ -138,16 +138,15 @@ class ChatModel:
 
     async def _answer(self, request: ModelRequest, feed: Feed) -> Completion:
         retries = Retries(self._spec.max_retries, self._clock, self._dice)
-        spent: Usage | None = None
+        spent = Usage()
         adaptations = 0
         while True:
             dialect = self._dialect
             try:
                 completion = await self._attempt(request, feed, dialect)
-                return replace(completion, usage=_sum(spent, completion.usage))
+                return _charged(completion, spent)
             except AttemptFailed as failed:
                 failure = failed
-            spent = _sum(failure.usage, spent)
             delay: float | None = 0.0
             if adaptations < MAX_ADAPTATIONS and self._adapts(failure, request, dialect):
                 adaptations += 1
@@ -156,7 +155,8 @@ class ChatModel:
             if delay is None:
                 if failure.partial is None:
                     raise failure.error
-                return replace(failure.partial, usage=spent)
+                return _charged(failure.partial, spent)
+            spent += failure.usage or Usage()
             error = failure.error
             attempt = retries.failed + adaptations
             feed.put(RetryNotice(attempt, delay, error.message, error.status))
@@ -240,8 +240,8 @@ def _ids(request: ModelRequest) -> set[str]:
     }
 
 
-def _sum(a: Usage | None, b: Usage | None) -> Usage | None:
-    """Add token counts; what the last of several attempts did not say stays unknown."""
-    if a is None or b is None:
-        return b
-    return a + b
+def _charged(completion: Completion, spent: Usage) -> Completion:
+    """Add what earlier attempts have cost; unknown stays unknown."""
+    if completion.usage is None:
+        return completion
+    return replace(completion, usage=spent + completion.usage)

@@ -44,5 +44,5 @@ async def read(
         assembly.take(data)
     if splitter.plain:
         assembly.done = True
-    elif not splitter.found and splitter.head:
+    elif splitter.strange:
         raise NotEvents(splitter.head.decode(errors="replace"))

@@ -1,10 +1,13 @@
 """Server-sent events out of raw bytes, whatever the network did to their boundaries."""
 
+import re
+
 from pydantic_core import from_json
 
 MAX_EVENT = 64 * 1024 * 1024
 """Bytes that one event, or a whole answer that is no event stream, may have."""
 
+_FIELD = re.compile(rb":|(?:data|event|id|retry)\b")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -68,6 +71,11 @@ class EventSplitter:
         found = [rest] if self.plain else _data(rest)
         self.found += len(found)
         return found
+
+    @property
+    def strange(self) -> bool:
+        """Whether the stream had bytes, but nothing like an event or a comment."""
+        return bool(self.head) and not self.found and not _FIELD.match(self.head)
 
     def _keep(self, chunk: bytes) -> None:
         self._parts.append(chunk)

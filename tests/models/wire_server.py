@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.abc import SocketStream
 
-HANG = anyio.Event
+TLS_HELLO = b"\x16"
 Step = bytes | anyio.Event
 
 
@@ -66,6 +66,9 @@ class WireServer:
     async def _one(self, stream: SocketStream, buffer: bytes) -> bytes:
         while b"\r\n\r\n" not in buffer:
             buffer += await stream.receive()
+            if buffer.startswith(TLS_HELLO):
+                await stream.send(b"HTTP/1.1 400 Speak HTTP\r\n\r\n")
+                raise anyio.EndOfStream
         head, _, buffer = buffer.partition(b"\r\n\r\n")
         seen = Seen(head.decode("latin-1"), b"")
         length = int(seen.header("content-length") or 0)
