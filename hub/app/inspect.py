@@ -1,11 +1,13 @@
 """What can be looked at without a run: the team, what a project asks for, earlier sessions."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
+from typing import Any
 
-from hub.app.setup import find_sources, load_book, load_setup
+from hub.app.setup import find_sources, load_book, load_setup, store_path
 from hub.config.layers import Loaded, load_settings
 from hub.config.trust import Part, active_parts, digest
 from hub.config.trust_store import TrustStore
@@ -13,6 +15,10 @@ from hub.core.team import Role
 from hub.roles import check
 from hub.roles.load import RoleBook
 from hub.roles.matrix import Matrix, granted, matrix
+from hub.sessions.archive import SessionArchive
+from hub.sessions.lines import Log
+from hub.sessions.store import SqliteStore
+from hub.sessions.summary import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,68 @@ class TrustState:
     project: Path
     parts: tuple[Part, ...]
     trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A stored session with everything below it."""
+
+    info: SessionInfo
+    log: Log
+    children: tuple["Transcript", ...] = ()
+    """In the order of their start."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return summary, events and children, for JSON."""
+        return {
+            **self.info.as_dict(),
+            "events": [event.model_dump(mode="json") for event in self.log.events],
+            "skipped": [{"seq": lost.seq, "why": lost.why} for lost in self.log.skipped],
+            "children": [child.as_dict() for child in self.children],
+        }
+
+
+def list_sessions(
+    limit: int,
+    *,
+    workspace: Path | None = None,
+    roots_only: bool = True,
+    environ: Mapping[str, str] | None = None,
+) -> list[SessionInfo]:
+    """Return the stored sessions that were used last, latest first.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    folder = None if workspace is None else str(workspace.expanduser().absolute())
+    with closing(SqliteStore(store_path(environ))) as store:
+        return store.list_sessions(limit, workspace=folder, roots_only=roots_only)
+
+
+def load_transcript(session: str, *, environ: Mapping[str, str] | None = None) -> Transcript:
+    """Read a stored session, named by its id or the beginning of it, and everything below it.
+
+    Raises:
+        UsageError: no stored session fits, or several do.
+        StoreError: the store cannot be read.
+    """
+    with closing(SqliteStore(store_path(environ))) as store:
+        return read_transcript(store, session)
+
+
+def read_transcript(archive: SessionArchive, session: str) -> Transcript:
+    """Read a session, named by its id or the beginning of it, and everything below it.
+
+    Raises:
+        UsageError: no stored session fits, or several do.
+        StoreError: the store cannot be read.
+    """
+    return _transcript(archive, archive.get_session(session))
+
+
+def _transcript(archive: SessionArchive, info: SessionInfo) -> Transcript:
+    children = tuple(_transcript(archive, child) for child in archive.children(info.id))
+    return Transcript(info, archive.read(info.id), children)
 
 
 def load_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:

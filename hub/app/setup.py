@@ -13,6 +13,9 @@ from hub.core.errors import UsageError
 from hub.roles.files import Defaults
 from hub.roles.load import RoleBook, load_roles, role_folders
 
+STORE = "hub.db"
+"""The session store in the state folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -26,6 +29,11 @@ class Setup:
     """The roles without what is withheld."""
     withheld: tuple[Part, ...]
     """What the project asks for and does not get until it is trusted."""
+
+
+def store_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the file in which sessions are stored; it need not exist yet."""
+    return find_paths(os.environ if environ is None else environ).state / STORE
 
 
 def find_sources(

@@ -1,0 +1,275 @@
+"""What a run needs, looked at piece by piece: each finding a value with what to do about it."""
+
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Literal, cast
+
+import anyio
+import anyio.to_thread
+
+from hub.app.inspect import known_tools
+from hub.app.servers import LazyServers
+from hub.app.setup import Setup, find_sources, load_setup
+from hub.config.layers import Sources, load_settings
+from hub.config.models import model_spec
+from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
+from hub.config.servers import server_specs
+from hub.core import events as ev
+from hub.core.clock import SystemClock
+from hub.core.errors import HubError
+from hub.core.modelspec import ModelSpec
+from hub.core.servers import ServerSpec
+from hub.core.team import Origin
+from hub.roles.check import check
+
+State = Literal["ok", "warning", "error"]
+DISTRIBUTION = "dispatch-hub"
+MODEL_SECONDS = 20.0
+"""How long the model's endpoint may take to list its models."""
+
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*)")
+_BOUND = re.compile(r"(>=|<|==)\s*(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    check: str
+    """What was looked at: ``python``, ``packages``, ``settings``, ``roles``, ``state``, ``trust``,
+    ``model`` or ``server NAME``."""
+    state: State
+    message: str
+    remedy: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the fields by name, for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+async def examine(
+    workspace: Path,
+    *,
+    model: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    tell: Callable[[Finding], None],
+) -> None:
+    """Look at everything, and tell each finding as soon as it is known.
+
+    Raises:
+        UsageError: the workspace is no folder.
+    """
+    tell(python_version(sys.version_info[:3]))
+    tell(packages())
+    sources = find_sources(workspace, environ=environ)
+    tell(state_folder(sources.paths.state))
+    for finding in files(sources):
+        tell(finding)
+    try:
+        setup = load_setup(workspace, sources)
+    except HubError as error:
+        tell(broken("settings and roles", error))
+        return
+    for finding in (*roles(setup), *withheld(setup)):
+        tell(finding)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_tell_model, setup, model, tell)
+        group.start_soon(_tell_servers, setup, tell)
+
+
+def broken(name: str, error: HubError) -> Finding:
+    """Return the finding for a fault."""
+    where = f"{error.where}: " if error.where else ""
+    return Finding(name, "error", f"{where}{error.message}", error.remedy)
+
+
+def python_version(version: Sequence[int]) -> Finding:
+    """Look at the interpreter."""
+    words = ".".join(map(str, version))
+    if tuple(version) < (3, 11):
+        return Finding("python", "error", f"{words} is too old", "Install Python 3.11 or newer.")
+    return Finding("python", "ok", f"{words} ({sys.executable})")
+
+
+def packages(requirements: Sequence[str] | None = None) -> Finding:
+    """Look at the packages that this distribution needs, by name and version."""
+    if requirements is None:
+        requirements = metadata.requires(DISTRIBUTION) or ()
+    found, wrong = [], []
+    for requirement in requirements:
+        match = _REQUIREMENT.match(requirement)
+        if match is None or "extra ==" in requirement:
+            continue
+        name, bounds = match[1], match[2].strip()
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            wrong.append(f"{name} is missing")
+            continue
+        found.append(f"{name} {version}")
+        if not fits(version, bounds):
+            wrong.append(f"{name} is {version}, needed is {bounds}")
+    if wrong:
+        remedy = f"Run: {sys.executable} -m pip install --upgrade {DISTRIBUTION}"
+        return Finding("packages", "error", "; ".join(wrong), remedy)
+    return Finding("packages", "ok", ", ".join(found))
+
+
+def fits(version: str, bounds: str) -> bool:
+    """Say whether a version is within bounds such as ``>=4.9,<5``."""
+    numbers = _numbers(version)
+    for operator, bound in _BOUND.findall(bounds):
+        limit = _numbers(bound)
+        if operator == ">=" and numbers < limit:
+            return False
+        if operator == "<" and numbers >= limit:
+            return False
+        if operator == "==" and numbers != limit:
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+
+
+def state_folder(folder: Path) -> Finding:
+    """Look at whether sessions can be stored; nothing is created."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        remedy = "Make it writable, or name another folder in HUB_STATE_DIR."
+        return Finding("state", "error", f"{folder} cannot be written", remedy)
+    words = "" if nearest == folder else " (will be created)"
+    return Finding("state", "ok", f"{folder}{words}")
+
+
+def files(sources: Sources) -> list[Finding]:
+    """Look at which settings files there are, and whether they can be read."""
+    folder = sources.project / PROJECT_DIR
+    paths = (
+        sources.paths.user_settings,
+        folder / SETTINGS,
+        folder / LOCAL_SETTINGS,
+        sources.project / MCP_JSON,
+    )
+    present = [str(path) for path in paths if path.exists()]
+    try:
+        loaded = load_settings(sources)
+    except HubError as error:
+        return [broken("settings", error)]
+    words = ", ".join(present) or f"no file; {sources.paths.user_settings} would be one"
+    notices = [Finding("settings", "warning", notice) for notice in loaded.notices]
+    return [Finding("settings", "ok", words), *notices]
+
+
+def roles(setup: Setup) -> list[Finding]:
+    """Look at the roles and their graph."""
+    found = [
+        Finding("roles", item.severity, f"{item.role}: {item.message}", f"See {item.origin}.")
+        for item in check(setup.book, known_tools(setup.loaded))
+        if item.severity != "info"
+    ]
+    if any(item.state == "error" for item in found):
+        return found
+    return [Finding("roles", "ok", ", ".join(sorted(setup.book.roles))), *found]
+
+
+def withheld(setup: Setup) -> list[Finding]:
+    """Look at what the project asks for without being trusted."""
+    return [
+        Finding("trust", "warning", f"withheld: {part}", "Look at it with: hub trust")
+        for part in setup.withheld
+    ]
+
+
+async def _tell_model(setup: Setup, name: str | None, tell: Callable[[Finding], None]) -> None:
+    try:
+        origin = Origin("flag", "--model") if name else None
+        spec = model_spec(setup.loaded, name, origin=origin)
+        tell(await _model(spec))
+    except HubError as error:
+        tell(broken("model", error))
+
+
+async def _model(spec: ModelSpec | str) -> Finding:
+    """Look at whether the model's endpoint answers and knows the model.
+
+    Raises:
+        HubError: it does not answer as an endpoint should.
+    """
+    if isinstance(spec, str):
+        return Finding("model", "ok", f"{spec}, which needs no endpoint")
+    # The package behind it takes 0.4 s to import.
+    listing = await anyio.to_thread.run_sync(import_module, "hub.models.listing")
+    started = anyio.current_time()
+    names: list[str] | None = None
+    with anyio.move_on_after(MODEL_SECONDS):
+        names = await cast(Callable[[ModelSpec], Awaitable[list[str]]], listing.list_models)(spec)
+    took = anyio.current_time() - started
+    where = spec.base_url or "the default endpoint"
+    if names is None:
+        text = f"{where} did not list its models within {MODEL_SECONDS:g} s"
+        return Finding("model", "error", text, "Check that the server is up and can be reached.")
+    if spec.model not in names:
+        text = f"{where} answers, but does not list {spec.model!r}"
+        near = get_close_matches(spec.model, names, n=1)
+        known = f"It lists: {', '.join(sorted(names)[:8])}." if names else "It lists none."
+        remedy = f"Did you mean {near[0]!r}? {known}" if near else known
+        return Finding("model", "warning", text, remedy)
+    return Finding("model", "ok", f"{spec.model} at {where}, {took:.1f} s")
+
+
+async def _tell_servers(setup: Setup, tell: Callable[[Finding], None]) -> None:
+    try:
+        specs = server_specs(setup.loaded)
+    except HubError as error:
+        tell(broken("servers", error))
+        return
+    stderr: dict[str, str] = {}
+
+    def hear(event: ev.Event) -> None:
+        if isinstance(event, ev.ServerFailed):
+            stderr[event.server] = event.stderr
+
+    servers = LazyServers(
+        specs,
+        workspace=setup.workspace,
+        env=setup.loaded.sources.environ,
+        emit=hear,
+        clock=SystemClock(),
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(servers.own)
+        async with anyio.create_task_group() as asking:
+            for spec in specs:
+                asking.start_soon(_tell_server, servers, spec, stderr, tell)
+        servers.stop()
+
+
+async def _tell_server(
+    servers: LazyServers,
+    spec: ServerSpec,
+    stderr: Mapping[str, str],
+    tell: Callable[[Finding], None],
+) -> None:
+    name = f"server {spec.name}"
+    started = anyio.current_time()
+    try:
+        listing = await servers.listing(spec.name)
+    except HubError as error:
+        finding = broken(name, error)
+        said = stderr.get(spec.name, "").strip()
+        if said:
+            finding = replace(finding, message=f"{finding.message}; it wrote:\n{said}")
+        tell(finding)
+        return
+    took = anyio.current_time() - started
+    tell(Finding(name, "ok", f"{len(listing.tools)} tools in {took:.1f} s, MCP {listing.protocol}"))
+    for warning in listing.warnings:
+        tell(Finding(name, "warning", warning))
