@@ -207,22 +207,29 @@ async def _model(spec: ModelSpec | str) -> Finding:
         return Finding("model", "ok", f"{spec}, which needs no endpoint")
     # The package behind it takes 0.4 s to import.
     listing = await anyio.to_thread.run_sync(import_module, "hub.models.listing")
-    started = anyio.current_time()
-    names: list[str] | None = None
-    with anyio.move_on_after(MODEL_SECONDS):
-        names = await cast(Callable[[ModelSpec], Awaitable[list[str]]], listing.list_models)(spec)
-    took = anyio.current_time() - started
+    ask = cast(Callable[[ModelSpec], Awaitable[Sequence[str] | None]], listing.list_models)
     where = spec.base_url or "the default endpoint"
-    if names is None:
-        text = f"{where} did not list its models within {MODEL_SECONDS:g} s"
+    started = anyio.current_time()
+    names: Sequence[str] | None = None
+    with anyio.move_on_after(MODEL_SECONDS) as limit:
+        names = await ask(spec)
+    if limit.cancelled_caught:
+        text = f"{where} did not answer within {MODEL_SECONDS:g} s"
         return Finding("model", "error", text, "Check that the server is up and can be reached.")
+    if names is None:
+        text = f"{where} answers, but has no list of models to find {spec.model!r} in"
+        return Finding("model", "warning", text, "Most base URLs end with /v1; check this one.")
     if spec.model not in names:
-        text = f"{where} answers, but does not list {spec.model!r}"
-        near = get_close_matches(spec.model, names, n=1)
-        known = f"It lists: {', '.join(sorted(names)[:8])}." if names else "It lists none."
-        remedy = f"Did you mean {near[0]!r}? {known}" if near else known
-        return Finding("model", "warning", text, remedy)
+        return _unlisted(spec.model, where, names)
+    took = anyio.current_time() - started
     return Finding("model", "ok", f"{spec.model} at {where}, {took:.1f} s")
+
+
+def _unlisted(model: str, where: str, names: Sequence[str]) -> Finding:
+    near = get_close_matches(model, names, n=1)
+    known = f"It lists: {', '.join(sorted(names)[:8])}." if names else "It lists none."
+    remedy = f"Did you mean {near[0]!r}? {known}" if near else known
+    return Finding("model", "warning", f"{where} answers, but does not list {model!r}", remedy)
 
 
 async def _tell_servers(setup: Setup, tell: Callable[[Finding], None]) -> None:

@@ -1,0 +1,232 @@
+"""The doctor's findings, piece by piece."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import anyio
+import pytest
+
+from hub.app import doctor
+from hub.app.doctor import Finding
+from hub.app.setup import find_sources, load_setup
+from hub.config.schema import BUNDLED
+from hub.core.errors import UsageError
+
+KEY = "sk-right-key"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    """An endpoint that lists two models to whoever has the key; /none keeps no list."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            right = self.headers["authorization"] == f"Bearer {KEY}"
+            status = 404 if "/none" in self.path else 200 if right else 401
+            if "/odd" in self.path:
+                body = b"<html>hello</html>"
+            elif status == 200:
+                body = json.dumps({"data": [{"id": "small-1"}, {"id": "large-1"}]}).encode()
+            else:
+                body = json.dumps({"error": {"message": f"no {self.headers}"}}).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """An environment with folders of its own and nothing else."""
+    return {
+        "HUB_STATE_DIR": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PATH": "/usr/bin:/bin",
+    }
+
+
+Look = Callable[..., list[Finding]]
+
+
+@pytest.fixture
+def look(tmp_path: Path, environ: dict[str, str]) -> Look:
+    """Examine a project without servers, and return the findings about one thing."""
+    project = tmp_path / "project"
+    (project / ".hub").mkdir(parents=True)
+    off = "servers:\n" + "".join(f"  {n}: {{enabled: false}}\n" for n in BUNDLED)
+    (tmp_path / "config" / "hub").mkdir(parents=True)
+    (tmp_path / "config" / "hub" / "config.yaml").write_text(off, encoding="utf-8")
+
+    def run(check: str, model: str | None = None, **more: str) -> list[Finding]:
+        found: list[Finding] = []
+
+        async def examine() -> None:
+            with anyio.fail_after(30):
+                await doctor.examine(
+                    project, model=model, environ={**environ, **more}, tell=found.append
+                )
+
+        anyio.run(examine)
+        return [finding for finding in found if finding.check == check]
+
+    return run
+
+
+def test_an_interpreter_that_is_too_old_is_an_error() -> None:
+    """3.11 is the oldest."""
+    assert doctor.python_version((3, 10, 9)).state == "error"
+    found = doctor.python_version((3, 11, 0))
+    assert found == Finding("python", "ok", f"3.11.0 ({sys.executable})")
+
+
+def test_the_packages_of_this_installation_are_in_order() -> None:
+    """Every requirement of the distribution is met here, and named with its version."""
+    found = doctor.packages()
+    assert found.state == "ok", found
+    assert "pydantic 2." in found.message
+
+
+def test_a_package_that_is_missing_or_too_old_is_named_with_the_line_to_run() -> None:
+    """The remedy is a command."""
+    found = doctor.packages(["no-such-package>=1", "anyio>=99,<100", "rich; extra == 'x'"])
+    assert found.state == "error"
+    assert found.message.startswith("no-such-package is missing; anyio is 4.")
+    assert found.message.endswith("needed is >=99,<100")
+    assert found.remedy == f"Run: {sys.executable} -m pip install --upgrade dispatch-hub"
+
+
+@pytest.mark.parametrize(
+    ("version", "bounds", "fits"),
+    [
+        ("4.9.0", ">=4.9,<5", True),
+        ("4.16", ">=4.9,<5", True),
+        ("5.0.0rc1", ">=4.9,<5", False),
+        ("4.8.9", ">=4.9,<5", False),
+        ("1.0", "", True),
+        ("2.0.1", "==2.0.1", True),
+    ],
+)
+def test_versions_are_compared_by_number(version: str, bounds: str, fits: bool) -> None:
+    """4.16 is later than 4.9."""
+    assert doctor.fits(version, bounds) is fits
+
+
+def test_a_state_folder_is_looked_at_and_not_made(tmp_path: Path) -> None:
+    """A file in the way is an error; a folder that is still missing is fine."""
+    folder = tmp_path / "a" / "b"
+    assert doctor.state_folder(folder) == Finding("state", "ok", f"{folder} (will be created)")
+    assert not (tmp_path / "a").exists()
+    (tmp_path / "a").write_text("")
+    found = doctor.state_folder(folder)
+    assert found.state == "error"
+    assert "HUB_STATE_DIR" in found.remedy
+
+
+def test_settings_that_are_found_are_named(look: Look, tmp_path: Path) -> None:
+    """Files are listed by path; broken ones by file and line, and the rest is still looked at."""
+    user = tmp_path / "config" / "hub" / "config.yaml"
+    assert [f.message for f in look("settings")] == [str(user)]
+    path = tmp_path / "project" / ".hub" / "config.yaml"
+    path.write_text("modle: x\n", encoding="utf-8")
+    (found,) = look("settings")
+    assert found.state == "error"
+    assert f"{path}:1" in found.message
+    assert "Did you mean 'model'?" in found.remedy
+    assert look("packages")
+
+
+def test_what_is_withheld_is_a_warning_with_the_command_to_run(look: Look, tmp_path: Path) -> None:
+    """An untrusted server is named and not started."""
+    path = tmp_path / "project" / ".mcp.json"
+    path.write_text('{"mcpServers": {"own": {"command": "/no/such"}}}', encoding="utf-8")
+    (found,) = look("trust")
+    assert (found.state, found.remedy) == ("warning", "Look at it with: hub trust")
+    assert "server own" in found.message
+    assert look("server own") == []
+
+
+def test_without_a_model_the_ways_to_name_one_are_told(look: Look) -> None:
+    """The remedy names the variable, the setting and the flag."""
+    (found,) = look("model")
+    assert found.state == "error"
+    for words in ("HUB_MODEL", "model: NAME", "--model"):
+        assert words in found.remedy
+
+
+def test_a_model_that_is_listed_is_fine(look: Look, endpoint: str) -> None:
+    """The endpoint was asked with the key."""
+    env = {"OPENAI_BASE_URL": f"{endpoint}/v1", "OPENAI_API_KEY": KEY}
+    (found,) = look("model", model="small-1", **env)
+    assert found.state == "ok", found
+    assert found.message.startswith(f"small-1 at {endpoint}/v1")
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "state", "words"),
+    [
+        ("/v1", KEY, "warning", "does not list 'small-2'"),
+        ("/none", KEY, "warning", "has no list of models"),
+        ("/odd", KEY, "warning", "has no list of models"),
+        ("/v1", "sk-wrong-key", "error", "refused the API key"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_told_with_a_remedy(
+    look: Look, endpoint: str, path: str, key: str, state: str, words: str
+) -> None:
+    """An unknown name, an address without a list, a wrong key; the key itself is never shown."""
+    env = {"OPENAI_BASE_URL": f"{endpoint}{path}", "OPENAI_API_KEY": key}
+    (found,) = look("model", model="small-2", **env)
+    assert (found.state, words in found.message) == (state, True), found
+    assert found.remedy
+    assert key not in found.message + found.remedy
+
+
+def test_an_address_where_nobody_answers_is_an_error(look: Look) -> None:
+    """The address and the variable to set are named."""
+    (found,) = look("model", model="x", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert found.state == "error"
+    assert "127.0.0.1:9" in found.message
+    assert "OPENAI_BASE_URL" in found.remedy
+
+
+def test_a_script_needs_no_endpoint(look: Look, tmp_path: Path) -> None:
+    """A script model is fine when its file is there."""
+    script = tmp_path / "team.yaml"
+    (missing,) = look("model", model=f"script:{script}")
+    assert missing.state == "error"
+    script.write_text("{}", encoding="utf-8")
+    (found,) = look("model", model=f"script:{script}")
+    assert found.state == "ok"
+
+
+def test_a_workspace_that_does_not_exist_is_a_usage_error(environ: dict[str, str]) -> None:
+    """There is nothing to look at."""
+    with pytest.raises(UsageError):
+        find_sources(Path("/no/such/folder"), environ=environ)
+
+
+def test_a_setup_is_loaded_without_touching_the_disk(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """Looking creates neither state nor configuration."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    setup = load_setup(folder, find_sources(folder, environ=environ))
+    assert set(setup.book.roles) >= {"lead", "explorer"}
+    assert not (tmp_path / "state").exists()
