@@ -109,9 +109,9 @@ def _expected(detail: ErrorDetails) -> str:
         case "literal_error":
             return f"one of {context['expected']}"
         case "greater_than_equal":
-            return f"at least {context['ge']}"
+            return f"at least {context['ge']:g}"
         case "greater_than":
-            return f"more than {context['gt']}"
+            return f"more than {context['gt']:g}"
         case kind:
             return _EXPECTED.get(kind, detail["msg"])
 

@@ -63,7 +63,7 @@ def _problem(name: str, entry: ServerEntry, origin: Origin) -> Problem | None:
     strange = [key for key in _FOR_COMMANDS if key in given and not entry.command]
     strange += [key for key in _FOR_ADDRESSES if key in given and not entry.url]
     if strange:
-        return Problem(f"{' and '.join(strange)} mean nothing beside {kinds[0]}", where)
+        return Problem(f"{' and '.join(strange)} cannot stand beside {kinds[0]}", where)
     if entry.url and not entry.url.startswith(("http://", "https://", "${env:")):
         return Problem(f"the url {entry.url!r} has to begin with https:// or http://", where)
     return None

@@ -51,7 +51,7 @@ def check(
             for role in book.roles.values()
             for finding in check_tools(book, role, tool_names)
         ),
-        *(finding for role in book.roles.values() for finding in _schema(book, role) if schemas),
+        *(finding for role in book.roles.values() if schemas for finding in _schema(book, role)),
         *_cycles(book),
         *_unreachable(book),
         *_escalations(book, tool_names, writers),

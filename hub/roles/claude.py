@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from hub.roles.schema import RoleFile
+
 TOOLS: Mapping[str, str] = {
     "Read": "files__read",
     "Write": "files__write",
@@ -52,7 +54,9 @@ SILENT = frozenset({"color"})
 """Keys that are accepted and would change nothing."""
 
 _ITEM = re.compile(r"(?:[^,()]|\([^()]*\))+")
-_NAMED = re.compile(r"(?m)^([A-Za-z_-]+):[ \t]+(?!['\"\[{|>&*])(.*\S)[ \t]*$")
+_NAMED = re.compile(r"([A-Za-z_-]+):(?:[ \t]+(.*)|[ \t]*)$")
+_UNCLEAR = re.compile(r":(?:\s|$)|\s#|^[&*!|>%@`]")
+_KNOWN = frozenset(RoleFile.model_fields) | RENAMED.keys() | WITHOUT_EFFECT | SILENT
 
 
 def listed(value: Any) -> Any:
@@ -86,11 +90,31 @@ def own_model(name: str, entries: Collection[str]) -> str:
     return "" if name in MODELS and name not in entries else name
 
 
-def quoted(front_matter: str) -> str:
-    """Put plain one-line values in quotes, so that a description may hold ``: `` and ``#``."""
+def mended(front_matter: str) -> str:
+    """Make YAML of front matter whose description holds ``: `` or runs on without indentation.
 
-    def quote(match: re.Match[str]) -> str:
-        text = match[2].replace("'", "''")
-        return f"{match[1]}: '{text}'"
+    Claude Code reads such files; a line is taken to belong to the description unless it begins
+    with a known key.
+    """
+    lines: list[str] = []
+    inside = ""
+    for line in front_matter.split("\n"):
+        match = _NAMED.match(line)
+        if match and (inside != "description" or match[1] in _KNOWN):
+            inside = match[1]
+            lines.append(line)
+        elif inside == "description":
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(_quoted(line) for line in lines)
 
-    return _NAMED.sub(quote, front_matter)
+
+def _quoted(line: str) -> str:
+    match = _NAMED.match(line)
+    if match is None or not match[2] or match[2].startswith(("'", '"')):
+        return line
+    if not _UNCLEAR.search(match[2]):
+        return line
+    text = match[2].strip().replace("'", "''")
+    return f"{match[1]}: '{text}'"

@@ -77,7 +77,7 @@ def _document(path: Path, *, lenient: bool) -> tuple[Document, str | None]:
         raise BadFile(Problem("the role file has no front matter", f"{path}:1", remedy))
     document = parse_yaml(match[1], str(path), first_line=2)
     if document.problems and lenient:
-        document = parse_yaml(claude.quoted(match[1]), str(path), first_line=2)
+        document = parse_yaml(claude.mended(match[1]), str(path), first_line=2)
     data = {} if document.data is None else document.data
     if isinstance(data, dict) and "instructions" in data:
         where = f"{path}:{document.lines.get(('instructions',), 1)}"
