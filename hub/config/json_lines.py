@@ -44,6 +44,8 @@ def _lines(text: str) -> tuple[dict[KeyPath, int], list[tuple[KeyPath, int]]]:
         line += text.count("\n", seen, match.start())
         seen = match.start()
         token = match[0]
+        if path and isinstance(path[-1], int) and token not in "]},:":
+            lines.setdefault(tuple(path), line)
         if token in "{[":
             path.append("" if token == "{" else 0)
         elif token in "}]":
@@ -57,6 +59,4 @@ def _lines(text: str) -> tuple[dict[KeyPath, int], list[tuple[KeyPath, int]]]:
             lines.setdefault(tuple(path), line)
         elif token.startswith('"') and path and isinstance(path[-1], str):
             key = json.loads(token)
-        if path and isinstance(path[-1], int) and token not in "]},:":
-            lines.setdefault(tuple(path), line)
     return lines, twice

@@ -188,6 +188,11 @@ class _Reader:
 
     def _model(self, file: RoleFile, defaults: Defaults) -> str:
         model = claude.own_model(file.model or "", defaults.models)
+        if self.layer == CLAUDE_LAYER and model and model not in defaults.models:
+            self.note(
+                ("model",), f"no entry of 'models' is called {model!r}; the run's model works"
+            )
+            return ""
         if not model.startswith("script:"):
             return model
         script = Path(model.removeprefix("script:")).expanduser()

@@ -112,6 +112,19 @@ def test_a_model_alias_means_the_runs_model_unless_it_is_an_entry_of_the_setting
     assert folders.load().get("b").model == ""
 
 
+def test_a_models_full_name_in_a_sub_agent_file_means_the_runs_model_with_a_note(
+    folders: Any,
+) -> None:
+    """It is a name of another provider's endpoint."""
+    path = folders.write("claude_agents", "a.md", "---\nname: a\nmodel: claude-x-1\n---\n")
+    book = folders.load()
+    assert book.get("a").model == ""
+    assert book.notes == (
+        f"{path}:3: no entry of 'models' is called 'claude-x-1'; the run's model works",
+    )
+    assert folders.load(Defaults(models=["claude-x-1"])).get("a").model == "claude-x-1"
+
+
 def test_the_guide_lists_every_tool_that_has_a_counterpart() -> None:
     """The table in the guide is the table in the code."""
     guide = (Path(__file__).parents[2] / "docs" / "roles.md").read_text(encoding="utf-8")
