@@ -105,7 +105,7 @@ async def _search_elsewhere(query: Query) -> tuple[bytes, bool]:
     process = await anyio.open_process(
         command_line(), env={}, cwd="/", stderr=subprocess.DEVNULL, start_new_session=True
     )
-    request = json.dumps({"query": asdict(query), "seconds": SEARCH_SECONDS - 2})
+    request = json.dumps({"query": asdict(query), "seconds": SEARCH_SECONDS * 0.9})
     received = bytearray()
     try:
         with anyio.move_on_after(SEARCH_SECONDS) as scope:

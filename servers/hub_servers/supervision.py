@@ -25,6 +25,11 @@ class Supervisor:
         self._groups: set[int] = set()
         self._starting: set[str] = set()
 
+    @property
+    def reaper(self) -> int | None:
+        """The pid of the reaper, if it has been started."""
+        return None if self._process is None else self._process.pid
+
     def announce(self) -> str:
         """Say that a group is about to start; return the token that marks it.
 

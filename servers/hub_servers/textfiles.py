@@ -60,7 +60,7 @@ def decode(data: bytes, name: str) -> Text:
             f"({_facts(data)})"
         ) from None
     ends = data.count(b"\n")
-    crlf = ends > 0 and data.count(b"\r\n") == ends
+    crlf = ends > 0 and data.count(b"\r\n") == data.count(b"\r") == ends
     return Text(text.replace("\r\n", "\n") if crlf else text, bom, crlf)
 
 
