@@ -1,1 +1,37 @@
-"""Doubles that ship: scripted model server, faulty MCP server, asker, clock."""
+"""Doubles that ship: scripted model server, faulty MCP server, scripted asker, fake clock."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hub.testing.asker import ScriptedAsker as ScriptedAsker
+    from hub.testing.clock import FakeClock as FakeClock
+    from hub.testing.faulty_launch import faulty_command as faulty_command
+    from hub.testing.faulty_launch import faulty_http as faulty_http
+    from hub.testing.model_server import ModelServer as ModelServer
+    from hub.testing.model_server import model_server as model_server
+
+_HOMES = {
+    "FakeClock": "hub.testing.clock",
+    "ModelServer": "hub.testing.model_server",
+    "ScriptedAsker": "hub.testing.asker",
+    "faulty_command": "hub.testing.faulty_launch",
+    "faulty_http": "hub.testing.faulty_launch",
+    "model_server": "hub.testing.model_server",
+}
+
+__all__ = [
+    "FakeClock",
+    "ModelServer",
+    "ScriptedAsker",
+    "faulty_command",
+    "faulty_http",
+    "model_server",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a double when it is first asked for; a faulty server must start without the rest."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,62 @@
+"""The scripted model server as a program."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from hub.core.errors import HubError
+from hub.testing.model_server import model_server
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve a script until SIGINT or SIGTERM; the first line of output says where."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hub.testing.model_server",
+        description="Serve a script as an OpenAI-compatible model on 127.0.0.1.",
+    )
+    parser.add_argument("file", type=Path, help="the script, a YAML file")
+    parser.add_argument("--port", type=int, default=0, help="port; 0 takes a free one")
+    parser.add_argument(
+        "--lenient", action="store_true", help="accept histories that strict servers refuse"
+    )
+    parser.add_argument(
+        "--exit-with-parent", action="store_true", help="end when standard input is closed"
+    )
+    given = parser.parse_args(argv)
+    try:
+        anyio.run(_serve, given)
+    except HubError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    return 0
+
+
+async def _serve(given: argparse.Namespace) -> None:
+    async with (
+        model_server(given.file, strict=not given.lenient, port=given.port) as server,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(_until_signal, group.cancel_scope)
+        if given.exit_with_parent:
+            group.start_soon(_until_eof, group.cancel_scope)
+        sys.stdout.write(json.dumps({"base_url": server.base_url, "pid": os.getpid()}) + "\n")
+        sys.stdout.flush()
+        await anyio.sleep_forever()
+
+
+async def _until_signal(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+async def _until_eof(scope: anyio.CancelScope) -> None:
+    while await anyio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
+        pass
+    scope.cancel()
