@@ -124,25 +124,20 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fault(error: Exception, text: str, path: str, first_line: int) -> Problem:
-    mark = (
-        error.problem_mark or error.context_mark
-        if isinstance(error, yaml.MarkedYAMLError)
-        else None
-    )
-    if isinstance(error, yaml.MarkedYAMLError) and mark is not None:
+    shown = [*text.split("\n"), ""]
+    reason, (line, column) = one_line(str(getattr(error, "reason", "nested too deeply"))), (0, 0)
+    if isinstance(error, yaml.MarkedYAMLError):
         reason = " ".join(filter(None, (error.context, error.problem)))
-        line, column = mark.line, mark.column
-    else:
-        reason = one_line(str(getattr(error, "reason", "nested too deeply")))
-        line = column = 0
-        if isinstance(position := getattr(error, "position", None), int):
-            before = text.encode()[:position].decode(errors="ignore")
-            line = before.count("\n")
-            column = len(before) - before.rfind("\n") - 1
-    shown = (text.split("\n") + [""])[min(line, text.count("\n"))]
-    excerpt = f"\n  | {one_line(shown, 100)}" if shown.strip() else ""
-    where = f"{path}:{line + first_line}:{column + 1}"
+        marks = [mark for mark in (error.problem_mark, error.context_mark) if mark]
+        places = [(min(mark.line, len(shown) - 1), mark.column) for mark in marks]
+        telling = (place for place in places if shown[place[0]].strip())
+        line, column = next(telling, (0, 0))
+    elif isinstance(position := getattr(error, "position", None), int):
+        before = text.encode()[:position].decode(errors="ignore")
+        line, column = before.count("\n"), len(before) - before.rfind("\n") - 1
+    excerpt = f"\n  | {one_line(shown[line], 100)}" if shown[line].strip() else ""
     remedy = "Text that begins with '*' has to stand in quotes." if "alias" in reason else ""
+    where = f"{path}:{line + first_line}:{column + 1}"
     return Problem(f"broken YAML: {reason}{excerpt}", where, remedy)
 
 

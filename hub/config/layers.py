@@ -14,7 +14,6 @@ from hub.config.keys import dotted, split_key
 from hub.config.mcp_json import mcp_json_layer
 from hub.config.merge import Leaf, keyed, merge
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS, Paths
-from hub.config.patterns import bad_patterns
 from hub.config.problems import BadFile, Problem, fault, validated
 from hub.config.schema import BUNDLED, Settings
 from hub.config.sources import Layer, env_layer, file_layer, flag_layer
@@ -130,8 +129,6 @@ def load_settings(sources: Sources) -> Loaded:
     layer, found = flag_layer(sources.flags, sources.assignments)
     layers.append(layer)
     problems += found
-    for layer in layers:
-        problems += bad_patterns(layer) if not problems else ()
     if problems:
         raise fault(ConfigError, problems)
     return fold(tuple(layers), sources, tuple(notices))

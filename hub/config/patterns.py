@@ -1,9 +1,12 @@
 """Patterns over tool names: what may be written, and what this version does not know."""
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from hub.config.keys import KeyPath
 from hub.config.problems import Problem, place
-from hub.config.sources import Layer
+from hub.core.team import Origin
 
 _PATTERN = re.compile(r"[A-Za-z0-9_\-*?\[\]!]+")
 EFFECTS = ("allow", "ask", "deny")
@@ -28,12 +31,12 @@ def pattern_problem(pattern: str, where: str) -> Problem | None:
     return None
 
 
-def bad_patterns(layer: Layer) -> list[Problem]:
-    """Return what is wrong with the permission rules of a layer."""
+def bad_patterns(data: Mapping[str, Any], origin_of: Callable[[KeyPath], Origin]) -> list[Problem]:
+    """Return what is wrong with the permission rules of valid settings."""
     problems = []
     for effect in EFFECTS:
-        for index, pattern in enumerate(layer.data.get("permissions", {}).get(effect, ())):
+        for index, pattern in enumerate(data.get("permissions", {}).get(effect, ())):
             path = ("permissions", effect, index)
-            if problem := pattern_problem(pattern, place(layer.origin_of(path), path)):
+            if problem := pattern_problem(pattern, place(origin_of(path), path)):
                 problems.append(problem)
     return problems

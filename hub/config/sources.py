@@ -7,6 +7,7 @@ from typing import Any
 
 from hub.config.documents import parse_yaml, read_text
 from hub.config.keys import KeyPath, dotted, is_mapping, split_key, type_at
+from hub.config.patterns import bad_patterns
 from hub.config.problems import Problem, nearest, validated
 from hub.config.schema import Settings
 from hub.core.team import Origin
@@ -94,8 +95,11 @@ def flag_layer(
 
 
 def check(layer: Layer) -> list[Problem]:
-    """Return what in a layer does not fit the schema."""
-    return validated(Settings, layer.data, layer.origin_of)[1] if layer.data else []
+    """Return what in a layer does not fit the schema, and rules that are none."""
+    if not layer.data:
+        return []
+    problems = validated(Settings, layer.data, layer.origin_of)[1]
+    return problems or bad_patterns(layer.data, layer.origin_of)
 
 
 def without_empty(data: dict[str, Any]) -> dict[str, Any]:
