@@ -54,6 +54,8 @@ def _value(tool: str, where: str, schema: Schema, value: Any) -> Any:
         choices = ", ".join(schema["enum"])
         raise ToolError(f"{tool}: argument '{where}' must be one of {choices}, not {value!r:.60}")
     match value:
+        case str() if not value.isascii() and _has_lone_surrogate(value):
+            raise ToolError(f"{tool}: argument '{where}' holds a lone surrogate, so it is no text")
         case list():
             items = schema["items"]
             return [_value(tool, f"{where}[{at}]", items, one) for at, one in enumerate(value)]
@@ -66,7 +68,15 @@ def _value(tool: str, where: str, schema: Schema, value: Any) -> Any:
 def _unknown(where: str, key: str, known: Mapping[str, Schema]) -> str:
     near = difflib.get_close_matches(key, known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"unknown argument '{where}'{hint} (it takes {', '.join(known) or 'none'})"
+    return f"unknown argument {where!r:.80}{hint} (it takes {', '.join(known) or 'none'})"
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _name(value: object) -> str:

@@ -13,7 +13,14 @@ def allowed_environment(
     """Return the variables of ``source`` (default: ours) that are allowed.
 
     An item of ``extra`` is one more name, or ``NAME=VALUE`` to set a variable.
+
+    Raises:
+        ValueError: an item of ``extra`` is neither.
     """
+    extra = list(extra)
+    for item in extra:
+        if not item.partition("=")[0] or "\0" in item:
+            raise ValueError(f"environment: {item!r} is neither NAME nor NAME=VALUE")
     source = os.environ if source is None else source
     assigned = dict(item.split("=", 1) for item in extra if "=" in item)
     names = [*ALLOWED, *(item for item in extra if "=" not in item)]

@@ -179,10 +179,11 @@ def create_server(
 
     Raises:
         NotADirectoryError: ``root`` is not a folder that exists.
-        ValueError: ``default_timeout`` is not above 0 and at most `MAX_TIMEOUT`.
+        ValueError: ``default_timeout`` is not above 0 and at most `MAX_TIMEOUT`, or an item of
+            ``env`` names nothing.
     """
     if not (math.isfinite(default_timeout) and 0 < default_timeout <= MAX_TIMEOUT):
-        raise ValueError(f"the timeout must be above 0 and at most {MAX_TIMEOUT:g} seconds")
+        raise ValueError(f"timeout: it must be above 0 and at most {MAX_TIMEOUT:g} seconds")
     environment = allowed_environment(env)
     program = shutil.which("bash", path=environment.get("PATH")) or "/bin/sh"
     tool = ShellTool(Root.at(root), default_timeout, environment, program)
@@ -212,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except NotADirectoryError as error:
         parser.error(f"--root: {error}")
     except ValueError as error:
-        parser.error(f"--timeout: {error}")
+        parser.error(str(error))
     serve_stdio(server)
 
 

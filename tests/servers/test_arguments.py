@@ -43,6 +43,8 @@ SCHEMA = {
         ({"path": "a", "action": "run"}, "'action' must be one of show, write"),
         ({"path": "a", "items": [{"text": "x"}, {}]}, "'items[1].text' is missing"),
         ({"path": "a", "items": [3]}, "'items[0]' must be of type object"),
+        ({"path": "a\ud83d"}, "'path' holds a lone surrogate"),
+        ({"\ud83d": "a"}, r"unknown argument '\ud83d'"),
         ({"pth": "a"}, "unknown argument 'pth'; did you mean 'path'?"),
         ({"path": "a", "items": [{"text": "x", "tex": 1}]}, "unknown argument 'items[0].tex'"),
     ],

@@ -27,7 +27,8 @@ def test_help_says_what_the_program_is(module: object, capsys: pytest.CaptureFix
     [
         ("files", ["--root", "no-such-folder"], "--root: 'no-such-folder' is not a folder"),
         ("shell", ["--root", "file"], "--root: 'file' is not a folder"),
-        ("shell", ["--timeout", "0"], "--timeout: the timeout must be above 0"),
+        ("shell", ["--timeout", "0"], "timeout: it must be above 0"),
+        ("shell", ["--env", "=x"], "'=x' is neither NAME nor NAME=VALUE"),
         ("shell", ["--timeout", "soon"], "invalid float value: 'soon'"),
         ("notes", ["--state", "file"], "--state: 'file' is not a folder"),
         ("notes", ["--colour"], "unrecognized arguments: --colour"),
