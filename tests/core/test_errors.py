@@ -1,6 +1,7 @@
 """The error tree: drawn as it is, each with a code, and readable."""
 
 import re
+from typing import Literal
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_an_error_says_what_where_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("ran", ["no", "maybe", "yes"])
-def test_a_server_error_says_whether_the_call_ran(ran: str) -> None:
+def test_a_server_error_says_whether_the_call_ran(ran: Literal["no", "maybe", "yes"]) -> None:
     """Whoever catches it knows whether trying again is safe."""
     error = ServerError("gone", server="files", ran=ran)
     assert (error.server, error.ran) == ("files", ran)

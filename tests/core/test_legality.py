@@ -39,7 +39,7 @@ def test_each_rule_finds_what_breaks_it(history: list[Message], fault: str) -> N
 
 def test_a_legal_history_has_no_fault() -> None:
     """The judge accepts what is right."""
-    history = [
+    history: list[Message] = [
         UserMessage("go"),
         AssistantMessage("", (A, B)),
         done("a"),
