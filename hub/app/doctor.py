@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal, cast
@@ -19,6 +20,7 @@ from hub.app.setup import Setup, find_sources, load_setup
 from hub.config.layers import Sources, load_settings
 from hub.config.models import model_spec
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
+from hub.config.references import resolve_server
 from hub.config.servers import server_specs
 from hub.core import events as ev
 from hub.core.clock import SystemClock
@@ -248,6 +250,7 @@ async def _tell_servers(setup: Setup, tell: Callable[[Finding], None]) -> None:
         specs,
         workspace=setup.workspace,
         env=setup.loaded.sources.environ,
+        resolve=partial(resolve_server, environ=setup.loaded.sources.environ),
         emit=hear,
         clock=SystemClock(),
     )

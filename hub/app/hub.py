@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from hub.app.faults import one_fault
 from hub.app.options import InitInfo
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
@@ -103,7 +104,7 @@ class Hub:
         stream = EventStream(self._run.feed)
         agent = self._run.agent(self._seat, final=final)
         try:
-            async with _one_fault(), anyio.create_task_group() as group:
+            async with one_fault(), anyio.create_task_group() as group:
                 group.start_soon(self._turn, agent, prompt, stream)
                 try:
                     yield stream
@@ -120,7 +121,7 @@ class Hub:
         self._open(agent)
         result: TurnResult | None = None
         async with anyio.create_task_group() as beside:
-            beside.start_soon(self._servers.warm)
+            beside.start_soon(self._servers.warm, self._news.emit)
             try:
                 result = await run_turn(agent, prompt)
                 stream.finish(result)
@@ -146,17 +147,3 @@ class Hub:
             self._run.open_session(self._seat, agent)
         self._opened = True
         self._news.attach(agent.journal)
-
-
-@asynccontextmanager
-async def _one_fault() -> AsyncIterator[None]:
-    """Unwrap exception groups that hold a single exception, so that callers see the fault."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        fault: BaseException = group
-        while isinstance(fault, BaseExceptionGroup) and len(fault.exceptions) == 1:
-            fault = fault.exceptions[0]
-        if fault is group:
-            raise
-        raise fault from None

@@ -23,6 +23,10 @@ class RunOptions:
     """The widest permission mode for the whole tree."""
     flags: Mapping[str, Any] = field(default_factory=dict)
     """Settings that win over every file, by dotted key."""
+    assignments: Sequence[str] = ()
+    """``key=value`` texts that win over everything else."""
+    team: Path | None = None
+    """A folder with a ``config.yaml`` and ``roles/`` that are used beside the project's own."""
     strict: bool = False
     """Refuse to run when anything is withheld because the workspace is not trusted."""
     resume: str | None = None

@@ -9,6 +9,8 @@ from typing import Any, Protocol, cast
 import anyio
 import anyio.to_thread
 
+from hub.catalog.cache import ListingCache
+from hub.catalog.catalog import refresh_cache
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Clock, ServerListing, Servers
@@ -35,18 +37,25 @@ class LazyServers:
         *,
         workspace: Path,
         env: Mapping[str, str],
+        resolve: Callable[[ServerSpec], ServerSpec],
         emit: Callable[[Event], None],
         clock: Clock,
+        cache: ListingCache | None = None,
     ) -> None:
         self._specs = specs
         self._workspace = workspace
         self._env = env
+        self._resolve = resolve
         self._emit = emit
         self._clock = clock
         self._wanted = anyio.Event()
         self._ready = anyio.Event()
         self._stop = anyio.Event()
         self._pool: Pool | None = None
+        self.cache = cache or ListingCache(None)
+        """What the servers listed the last time."""
+        self.cached: tuple[ServerSpec, ...] = ()
+        """Servers whose tools were taken from the cache, to be compared once they are up."""
 
     async def own(self) -> None:
         """Hold the pool from the moment in which it is wanted until ``stop``."""
@@ -60,6 +69,7 @@ class LazyServers:
                 self._specs,
                 workspace=self._workspace,
                 env=self._env,
+                resolve=self._resolve,
                 emit=self._emit,
                 clock=self._clock,
             ),
@@ -74,10 +84,16 @@ class LazyServers:
         self._stop.set()
         self._wanted.set()
 
-    async def warm(self) -> None:
-        """Start all servers in the background, shortly after the first model request."""
+    async def warm(self, emit: Callable[[Event], None]) -> None:
+        """Start all servers in the background, shortly after the first model request.
+
+        Those whose tools came from the cache are compared with it; ``emit`` is told what changed.
+        """
         await self._clock.sleep(HEAD_START)
-        (await self._opened()).warm()
+        pool = await self._opened()
+        pool.warm()
+        await refresh_cache(self.cached, servers=pool, cache=self.cache, emit=emit)
+        self.cached = ()
 
     async def listing(self, server: str) -> ServerListing:
         """Connect if need be and return the server's tools.

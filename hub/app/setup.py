@@ -11,7 +11,7 @@ from hub.config.trust import Part, apply_trust
 from hub.config.trust_store import TrustStore
 from hub.core.errors import UsageError
 from hub.roles.files import Defaults
-from hub.roles.load import RoleBook, load_roles, role_folders
+from hub.roles.load import RoleBook, RoleFolder, load_roles, role_folders
 
 STORE = "hub.db"
 """The session store in the state folder."""
@@ -42,6 +42,7 @@ def find_sources(
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, tuple[object, str]] | None = None,
     assignments: Sequence[str] = (),
+    team: Path | None = None,
 ) -> Sources:
     """Work out where the settings of a workspace are.
 
@@ -60,7 +61,20 @@ def find_sources(
         cwd=Path.cwd(),
         flags=flags or {},
         assignments=assignments,
+        team=_team(team),
     )
+
+
+def _team(folder: Path | None) -> Path | None:
+    if folder is None:
+        return None
+    team = folder.expanduser().absolute()
+    if not team.is_dir():
+        raise UsageError(
+            f"there is no team folder {team}",
+            remedy="Give a folder that holds roles/ and, if need be, a config.yaml.",
+        )
+    return team
 
 
 def load_setup(workspace: Path, sources: Sources) -> Setup:
@@ -91,5 +105,7 @@ def load_book(loaded: Loaded) -> RoleBook:
     folders = role_folders(
         sources.project, sources.paths.user_roles, claude_agents=settings.claude_agents
     )
+    if sources.team is not None:
+        folders.insert(0, RoleFolder("team", sources.team / "roles"))
     defaults = Defaults(loaded.limits(), loaded.chosen_limits(), tuple(settings.models))
     return load_roles(folders, defaults)

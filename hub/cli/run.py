@@ -28,7 +28,7 @@ STDIN = "-"
 @app.command(
     epilog=examples(
         'hub run "Find the slowest test and say why"',
-        "git diff | hub run - --role reviewer --output json",
+        "git diff | hub run - --role orchestrator --output json",
         'hub run -C ../site --model script:demo.yaml "Survey this folder"',
         'hub run --resume s-01k3 "Go on" --max-steps 20',
     )
@@ -53,15 +53,24 @@ def run(
         Path, typer.Option("-C", "--dir", help="The folder to work on.", metavar="DIR")
     ] = Path(),
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting, such as limits.depth=1.")
+        list[str] | None,
+        typer.Option("--set", help="A setting, such as limits.depth=1.", metavar="KEY=VALUE"),
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Model requests of the lead agent.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens of the whole tree.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds that it may take.")] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(help="Model requests of each agent.", metavar="N")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of the whole tree.", metavar="N")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that the run may take.", metavar="SECONDS")
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse to run when anything is withheld.")
     ] = False,
-    resume: Annotated[str | None, typer.Option(help="Go on with a stored session.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Go on with a stored session.", metavar="ID")
+    ] = None,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks.", callback=remember_debug)
     ] = False,

@@ -1,8 +1,8 @@
 """Settings out of all their layers, each value with where it came from and what it hides.
 
 Low to high: ``.mcp.json``, the defaults, the user's file, the project's file, the project's local
-file, a file named by a flag, ``HUB_…`` variables, flags. (``.mcp.json`` is below the defaults, so
-that it cannot take the name of a bundled server.)
+file, a team's file, a file named by a flag, ``HUB_…`` variables, flags. (``.mcp.json`` is below
+the defaults, so that it cannot take the name of a bundled server.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,6 +51,8 @@ class Sources:
     """``key=value`` texts of ``--set``."""
     file: Path | None = None
     """A settings file named by a flag; it has to exist."""
+    team: Path | None = None
+    """A team's folder, absolute; its ``config.yaml`` need not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,8 @@ def _files(sources: Sources) -> list[tuple[str, Path]]:
         ("project", folder / SETTINGS),
         ("local", folder / LOCAL_SETTINGS),
     ]
+    if sources.team is not None:
+        files.append(("team", sources.team / SETTINGS))
     present = [(name, path) for name, path in files if path.exists()]
     if sources.file is not None:
         present.append(("file", sources.cwd / sources.file))

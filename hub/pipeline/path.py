@@ -13,8 +13,10 @@ from hub.core.text import cut_middle, without_surrogates
 from hub.permissions.policy import Policy, Ruling
 from hub.pipeline.arguments import BadArguments, coerce, parse_arguments, validate
 
-MAX_RESULT = 30_000
+MAX_RESULT = 48_000
 """Characters of one result that a model is shown; head and tail are kept."""
+MAX_STRUCTURED = 4_000
+"""Characters of structured content that the log keeps beside the text, which says the same."""
 
 
 class Refused(Exception):
@@ -189,7 +191,7 @@ def _storable(structured: Any) -> Any:
         text = json.dumps(structured, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return None
-    if len(text) > MAX_RESULT:
+    if len(text) > MAX_STRUCTURED:
         return None
     clean = without_surrogates(text)
     return structured if clean is text else json.loads(clean)

@@ -1,0 +1,234 @@
+"""The composition root: from options to an open hub."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+
+from hub.app.faults import one_fault
+from hub.app.hub import Hub, News
+from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
+from hub.app.run import Run, Seat
+from hub.app.servers import LazyServers
+from hub.app.setup import STORE, Setup, find_sources, load_setup
+from hub.catalog.cache import ListingCache
+from hub.catalog.catalog import Catalog, build_catalog
+from hub.config.models import model_spec
+from hub.config.references import resolve_server
+from hub.config.servers import server_specs
+from hub.core.cancel import CancelToken
+from hub.core.clock import SystemClock
+from hub.core.conversation import Conversation
+from hub.core.errors import RoleError, UsageError
+from hub.core.ids import new_id
+from hub.core.jobs import Denials
+from hub.core.limits import Ledger
+from hub.core.ports import Model
+from hub.core.servers import ServerSpec
+from hub.core.team import Edge, Grant, PermissionMode, Role
+from hub.models.registry import Models
+from hub.permissions.policy import Effect, Rule
+from hub.pipeline.arguments import schema_errors
+from hub.roles.check import check_tools, require
+from hub.roles.matrix import grant_for
+from hub.sessions.store import SqliteStore
+
+_EFFECTS: Mapping[str, Effect] = {"allow": "allow", "ask": "ask", "deny": "deny"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is settled before anything is started."""
+
+    options: RunOptions
+    setup: Setup
+    role: Role
+    session: str
+    conversation: Conversation
+    seq: int
+    turn: int
+    resumed: bool
+    store: SqliteStore
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The widest permission mode of the tree."""
+        return self.setup.loaded.settings.permissions.mode
+
+
+@asynccontextmanager
+async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
+    """Open a hub over a workspace; leaving the block ends its servers and connections.
+
+    Raises:
+        UsageError: the workspace, the settings, the roles or the session to resume are wrong.
+        StoreError: the session store cannot be used.
+    """
+    start = _start(options or RunOptions())
+    clock = SystemClock()
+    models = Models(clock)
+    news = News()
+    loaded = start.setup.loaded
+    specs = server_specs(loaded)
+    environ = loaded.sources.environ
+    servers = LazyServers(
+        specs,
+        workspace=start.setup.workspace,
+        env=environ,
+        resolve=partial(resolve_server, environ=environ),
+        emit=news.emit,
+        clock=clock,
+        cache=ListingCache(loaded.sources.paths.cache / "catalog"),
+    )
+    try:
+        async with one_fault(), anyio.create_task_group() as group:
+            group.start_soon(servers.own)
+            try:
+                yield await _hub(start, specs, servers, models, news)
+            finally:
+                servers.stop()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await models.aclose()
+        start.store.close()
+
+
+def _start(options: RunOptions) -> _Start:
+    environ = os.environ if options.env is None else options.env
+    flags = dict(options.flags)
+    flags |= {"model": options.model, "permissions.mode": options.mode}
+    sources = find_sources(
+        options.workspace,
+        environ=environ,
+        flags={key: (value, _flag(key)) for key, value in flags.items()},
+        assignments=options.assignments,
+        team=options.team,
+    )
+    setup = load_setup(options.workspace, sources)
+    if options.strict and setup.withheld:
+        parts = "\n".join(f"  {part}" for part in setup.withheld)
+        raise UsageError(
+            f"the workspace is not trusted, and --strict forbids to go on without:\n{parts}",
+            remedy="Look at it and trust it with: hub trust",
+        )
+    store = SqliteStore(sources.paths.state / STORE)
+    session, conversation, seq, turn, name = new_id("s"), Conversation(), 0, 0, options.role
+    if options.resume is not None:
+        info = store.get_session(options.resume)
+        events = list(store.events(info.id))
+        session, conversation, name = info.id, Conversation(events), name or info.role
+        seq, turn = (events[-1].seq, max(event.turn for event in events)) if events else (0, 0)
+    role = setup.book.get(name or setup.loaded.settings.role)
+    resumed = options.resume is not None
+    return _Start(options, setup, role, session, conversation, seq, turn, resumed, store)
+
+
+def _flag(key: str) -> str:
+    names = {"permissions.mode": "--mode", "limits.seconds": "--timeout"}
+    return names.get(key) or "--" + key.replace("limits.", "max-").replace("_", "-")
+
+
+async def _hub(
+    start: _Start, specs: list[ServerSpec], servers: LazyServers, models: Models, news: News
+) -> Hub:
+    setup, loaded = start.setup, start.setup.loaded
+    model_for = _model_opener(start, models)
+    root_model = model_for(start.role)
+    catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
+    servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
+    _check_roles(start, catalog)
+    run = Run(
+        workspace=setup.workspace,
+        roles=setup.book.roles,
+        tools=catalog.tools,
+        rules=tuple(
+            Rule(_EFFECTS[rule.effect], rule.pattern, rule.origin) for rule in loaded.rules()
+        ),
+        store=start.store,
+        clock=SystemClock(),
+        asker=start.options.asker or NobodyToAsk(),
+        model_for=model_for,
+        derive=_deriver(start.mode),
+        check_schema=schema_errors,
+    )
+    grant = grant_for(start.role, mode=start.mode)
+    seat = Seat(
+        role=start.role,
+        session=start.session,
+        path=start.role.name,
+        depth=0,
+        grant=grant,
+        ledger=Ledger(start.role.name, start.role.limits),
+        cancel=CancelToken(),
+        denials=Denials(),
+        conversation=start.conversation,
+        seq=start.seq,
+        turn=start.turn,
+    )
+    init = _init(start, specs, catalog, root_model.name, run.offered(grant))
+    return Hub(run=run, seat=seat, init=init, servers=servers, news=news, resumed=start.resumed)
+
+
+def _model_opener(start: _Start, models: Models) -> Callable[[Role], Model]:
+    def model_for(role: Role) -> Model:
+        if role.model:
+            return models.open(model_spec(start.setup.loaded, role.model, origin=role.origin))
+        return models.open(model_spec(start.setup.loaded))
+
+    return model_for
+
+
+def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:
+    def derive(role: Role, parent: Grant, edge: Edge) -> Grant:
+        return grant_for(role, parent=parent, edge=edge, mode=mode)
+
+    return derive
+
+
+def _check_roles(start: _Start, catalog: Catalog) -> None:
+    """Refuse to start with a role in reach whose tools are all missing.
+
+    Raises:
+        RoleError: naming the entries and their place.
+    """
+    if catalog.failed and not catalog.tools:
+        failures = "; ".join(catalog.failed.values())
+        raise RoleError(f"no MCP server could be started: {failures}", remedy="Run: hub doctor")
+    book, seen, waiting = start.setup.book, set[str](), [start.role.name]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in book.roles:
+            continue
+        seen.add(name)
+        require(list(check_tools(book, book.roles[name], list(catalog.tools))))
+        waiting += [edge.role for edge in book.roles[name].dispatch]
+
+
+def _init(
+    start: _Start, specs: list[ServerSpec], catalog: Catalog, model: str, tools: list[str]
+) -> InitInfo:
+    states = []
+    for spec in specs:
+        if spec.name in catalog.failed:
+            states.append(ServerState(spec.name, "failed", error=catalog.failed[spec.name]))
+        elif spec.name in catalog.connected:
+            states.append(ServerState(spec.name, "connected", catalog.connected[spec.name]))
+        else:
+            states.append(ServerState(spec.name, "cached", catalog.cached.get(spec.name, 0)))
+    loaded = start.setup.loaded
+    files = [layer.origin.path for layer in loaded.layers if layer.origin.path]
+    return InitInfo(
+        session=start.session,
+        role=start.role.name,
+        model=model,
+        workspace=str(start.setup.workspace),
+        mode=start.mode,
+        tools=tools,
+        servers=states,
+        withheld=[str(part) for part in start.setup.withheld],
+        config_files=files,
+        problems=[*loaded.notices, *start.setup.book.notes, *catalog.problems],
+    )

@@ -1,0 +1,81 @@
+"""How each kind of server is reached: what goes into an MCP client, and with which environment."""
+
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from hub.connections.stdio import server_environment, stdio_transport
+from hub.connections.watch import Watch
+from hub.core.errors import ServerError
+from hub.core.servers import ServerSpec
+
+BUNDLED: Mapping[str, str] = {
+    "files": "hub_servers.files",
+    "shell": "hub_servers.shell",
+    "notes": "hub_servers.notes",
+}
+"""The servers that come with the hub, and the module of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where servers run and what they may see."""
+
+    workspace: Path
+    env: Mapping[str, str]
+    """Our own environment; servers get an allow-list of it."""
+    resolve: Callable[[ServerSpec], ServerSpec]
+    """Replaces references to variables and secrets at the moment of the start.
+
+    Raises an error that names the server's place when one is missing."""
+
+
+def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
+    """Return what an MCP client connects to: a server object, or a transport.
+
+    Raises:
+        ServerError: a bundled server of this name does not exist.
+        HubError: a variable that the spec refers to is not set.
+    """
+    spec = place.resolve(spec)
+    if spec.transport == "http":
+        return _http(spec)
+    if spec.transport == "memory":
+        return import_module(_module(spec)).create_server(place.workspace)
+    return _stdio(spec, place, watch)
+
+
+def _stdio(spec: ServerSpec, place: Place, watch: Watch) -> AbstractAsyncContextManager[Any]:
+    argv = [spec.command, *spec.args]
+    if spec.command in BUNDLED and not spec.args:
+        argv = [sys.executable, "-m", _module(spec), "--root", str(place.workspace)]
+    cwd = place.workspace / spec.cwd if spec.cwd else place.workspace
+    env = server_environment(place.env, spec.env)
+    return stdio_transport(argv, cwd=cwd, env=env, watch=watch)
+
+
+def _module(spec: ServerSpec) -> str:
+    if spec.command not in BUNDLED:
+        raise ServerError(
+            f"there is no bundled server {spec.command!r}",
+            server=spec.name,
+            where=str(spec.origin),
+            remedy=f"The bundled servers are: {', '.join(BUNDLED)}.",
+        )
+    return BUNDLED[spec.command]
+
+
+@asynccontextmanager
+async def _http(spec: ServerSpec) -> AsyncIterator[Any]:
+    async with (
+        create_mcp_http_client(headers=dict(spec.headers)) as http,
+        streamable_http_client(spec.url, http_client=http, max_sse_event_size=None) as streams,
+    ):
+        yield streams

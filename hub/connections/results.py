@@ -1,0 +1,51 @@
+"""From the result of an MCP call to the outcome that a model is told."""
+
+import json
+from typing import Any
+
+from mcp import types
+
+from hub.core.messages import ToolOutcome
+from hub.core.text import without_surrogates
+
+
+def outcome_of(result: types.CallToolResult) -> ToolOutcome:
+    """Return the outcome of a call.
+
+    Texts are joined in their order. Blocks of other kinds are kept whole in ``blocks`` and leave a
+    line in the text. Structured content becomes the text only where there is no other.
+    """
+    texts: list[str] = []
+    blocks: list[dict[str, Any]] = []
+    for block in result.content:
+        if isinstance(block, types.TextContent):
+            texts.append(block.text)
+        else:
+            dumped = block.model_dump(by_alias=True, mode="json", exclude_none=True)
+            blocks.append(dumped)
+            texts.append(_line(dumped))
+    text = "\n".join(part for part in texts if part)
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False)
+    return ToolOutcome(
+        without_surrogates(text),
+        is_error=bool(result.is_error),
+        structured=result.structured_content,
+        kind="tool_error" if result.is_error else "",
+        blocks=tuple(blocks),
+    )
+
+
+def _line(block: dict[str, Any]) -> str:
+    match block.get("type"):
+        case "image" | "audio" as kind:
+            size = len(block.get("data", "")) * 3 // 4
+            return f"[{kind}, {block.get('mimeType', 'unknown type')}, {size} bytes]"
+        case "resource_link":
+            return f"[link to {block.get('name', '')}: {block.get('uri', '')}]"
+        case "resource":
+            resource = block.get("resource", {})
+            text = resource.get("text")
+            return str(text) if text is not None else f"[resource {resource.get('uri', '')}]"
+        case kind:
+            return f"[a block of type {kind}]"
