@@ -52,6 +52,10 @@ def run(
     directory: Annotated[
         Path, typer.Option("-C", "--dir", help="The folder to work on.", metavar="DIR")
     ] = Path(),
+    team: Annotated[
+        Path | None,
+        typer.Option(help="A folder with roles/ and config.yaml to use.", metavar="DIR"),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting, such as limits.depth=1.", metavar="KEY=VALUE"),
@@ -85,6 +89,8 @@ def run(
         model=model,
         mode=mode,
         flags=limits,
+        assignments=settings or (),
+        team=team,
         strict=strict,
         resume=resume,
         asker=asker_on_terminal(view),
