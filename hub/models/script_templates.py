@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from posixpath import basename, dirname, splitext
+from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Protocol
 
 _WHOLE = re.compile(r"\{\{(?P<expression>(?:(?!\{\{|\}\}).)*)\}\}", re.DOTALL)
@@ -121,6 +121,11 @@ def _search(text: str, pattern: str, default: Any = "") -> Any:
     return found.group(1) if found.re.groups else found.group()
 
 
+def _path_from(target: str, file: str) -> str:
+    """Return the path that a link in a file leads to, relative to the workspace."""
+    return normpath(join(dirname(file), target))
+
+
 def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
@@ -142,6 +147,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "from_json": json.loads,
     "basename": basename,
     "dirname": dirname,
+    "path_from": _path_from,
     "suffix": lambda path: splitext(path)[1],
     "count_by": _count_by,
 }
