@@ -18,11 +18,12 @@ import httpx2
 import openai
 
 from hub.core.errors import ModelError
-from hub.core.messages import AssistantMessage, Message, Usage
+from hub.core.messages import Message, Usage
 from hub.core.modelspec import ModelSpec
 from hub.core.ports import Clock
 from hub.core.requests import Completion, ModelRequest, RetryNotice
 from hub.models import chat_verdict as verdict
+from hub.models.call_ids import ids_of
 from hub.models.chat_check import check
 from hub.models.chat_fault import AttemptFailed, Place, of_status, of_stream
 from hub.models.chat_feed import Fed, Feed
@@ -59,7 +60,7 @@ class Endpoint:
     async def sending(self, body: bytes) -> AsyncIterator[AsyncIterator[bytes]]:
         """Send a request for a chat completion and yield the bytes of its answer."""
         if self._client is None:
-            self._client = _client(self._spec)
+            self._client = client_for(self._spec)
         response = cast(
             "httpx2.Response",
             await self._client.post(
@@ -103,7 +104,7 @@ class ChatModel:
         self._dice = dice or random.Random()
         self._encoder = Encoder(spec)
         limit_key = "max_completion_tokens" if self._place.is_openai else "max_tokens"
-        self._dialect = Dialect(limit_key)
+        self._dialect = Dialect(limit_key, session=self._place.is_openai)
 
     @property
     def name(self) -> str:
@@ -186,7 +187,7 @@ class ChatModel:
                     place, error.status_code, error.response.headers, error.body
                 ) from None
             except openai.APIConnectionError as error:
-                raise _unreached(place, error.__cause__ or error) from None
+                raise unreached(place, error.__cause__ or error) from None
             except StreamFault as fault:
                 raise of_stream(place, fault.error) from None
             except NotEvents as odd:
@@ -196,10 +197,13 @@ class ChatModel:
                     raise of_break(place) from None
         if scope.cancelled_caught and not assembly.complete:
             raise verdict.idle(place, assembly)
-        return verdict.usable(place, assembly, _ids(request) if assembly.calls else ())
+        return verdict.usable(
+            place, assembly, ids_of(request.messages) if assembly.calls else set()
+        )
 
 
-def _client(spec: ModelSpec) -> openai.AsyncOpenAI:
+def client_for(spec: ModelSpec) -> openai.AsyncOpenAI:
+    """Return a client of the SDK that retries nothing and has room for hundreds of requests."""
     place = Place(spec)
     parts = urlsplit(place.base_url)
     plain = parts.scheme == "http"
@@ -222,22 +226,14 @@ def _client(spec: ModelSpec) -> openai.AsyncOpenAI:
     )
 
 
-def _unreached(place: Place, cause: BaseException) -> AttemptFailed:
+def unreached(place: Place, cause: BaseException) -> AttemptFailed:
+    """Return the failure of a request that the SDK could not bring to an answer."""
     unreached = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
     if isinstance(cause, unreached):
         return of_connecting(place, cause)
     if isinstance(cause, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
         return of_request(place)
     return of_break(place)
-
-
-def _ids(request: ModelRequest) -> set[str]:
-    return {
-        call.id
-        for message in request.messages
-        if isinstance(message, AssistantMessage)
-        for call in message.calls
-    }
 
 
 def _charged(completion: Completion, spent: Usage) -> Completion:

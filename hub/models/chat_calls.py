@@ -1,12 +1,11 @@
 """Puts tool calls together that arrive in pieces: by id, then by index, then by position."""
 
-import secrets
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from hub.core.messages import ToolCall
 from hub.core.text import without_surrogates
+from hub.models.call_ids import with_unique_ids
 from hub.models.call_json import canonical, from_value, is_complete
 
 NAMELESS = "unknown"
@@ -62,24 +61,22 @@ class CallSlots:
         """Take a ``function_call``, the form from before there were several calls."""
         self._put(_piece({"index": 0, "function": delta}, None))
 
-    def calls(self, taken: Collection[str], *, ended: bool) -> tuple[ToolCall, ...]:
+    def calls(self, taken: set[str], *, ended: bool) -> tuple[ToolCall, ...]:
         """Return the calls, with ids that differ from each other and from those taken.
 
         When the answer has ended well, missing arguments become an empty object and arguments
         that parse become valid JSON; else everything stays as it came.
         """
-        known = set(taken)
-        found: list[ToolCall] = []
-        for slot in self._slots:
-            if not slot.name and not slot.parts:
-                continue
-            id_ = without_surrogates(slot.id)
-            while not id_ or id_ in known:
-                id_ = f"call_{secrets.token_hex(6)}"
-            known.add(id_)
-            name = without_surrogates(slot.name).strip() or NAMELESS
-            found.append(ToolCall(id_, name, _arguments(slot.arguments, ended=ended)))
-        return tuple(found)
+        found = [
+            ToolCall(
+                without_surrogates(slot.id),
+                without_surrogates(slot.name).strip() or NAMELESS,
+                _arguments(slot.arguments, ended=ended),
+            )
+            for slot in self._slots
+            if slot.name or slot.parts
+        ]
+        return with_unique_ids(found, taken)
 
     def _put(self, piece: _Piece) -> None:
         slot = self._slot_of(piece)

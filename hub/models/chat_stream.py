@@ -1,7 +1,7 @@
 """What the chunks of one chat completion add up to: text, reasoning, calls, usage and the end."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import from_json
@@ -88,7 +88,7 @@ class Assembly:
         """Whether the server has said that nothing of the answer is left."""
         return self.done or self.finish is not None
 
-    def completion(self, taken: Collection[str]) -> Completion:
+    def completion(self, taken: set[str]) -> Completion:
         """Return the answer. Call ids differ from each other and from those in ``taken``."""
         finish = self.finish or "incomplete"
         if self.finish is None and self.done and not self.calls:

@@ -1,14 +1,12 @@
 """Whether an answer that has come to its end can be used."""
 
-from collections.abc import Collection
-
 from hub.core.errors import ModelError
 from hub.core.requests import Completion
 from hub.models.chat_fault import Again, AttemptFailed, Place
 from hub.models.chat_stream import Assembly
 
 
-def usable(place: Place, assembly: Assembly, taken: Collection[str]) -> Completion:
+def usable(place: Place, assembly: Assembly, taken: set[str]) -> Completion:
     """Return the answer if it has ended well and says something.
 
     Raises:

@@ -13,6 +13,7 @@ from hub.core.requests import ModelRequest
 from hub.core.text import without_surrogates
 from hub.models.call_json import wire_object
 
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _OWN_KEYS = frozenset({"messages", "stream", "tools"})
 _REFUSED = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed)"
@@ -32,6 +33,8 @@ class Dialect:
     """Ask for token counts with ``stream_options``."""
     reasoning: bool = False
     """Send the reasoning of earlier answers back."""
+    session: bool = False
+    """Name the session, so that its requests meet the same prompt cache."""
 
     @property
     def cache_key(self) -> str:
@@ -44,6 +47,8 @@ class Dialect:
             return replace(self, reasoning=True)
         if "stream_options" in words and self.usage:
             return replace(self, usage=False)
+        if "prompt_cache_key" in words and self.session:
+            return replace(self, session=False)
         if sent.max_tokens is not None and self.limit_key in words and _REFUSED.search(words):
             other = "max_tokens" if self.limit_key != "max_tokens" else "max_completion_tokens"
             return replace(self, limit_key=other)
@@ -94,6 +99,8 @@ class Encoder:
             head[dialect.limit_key] = limit
         if spec.temperature is not None:
             head["temperature"] = spec.temperature
+        if dialect.session and request.session:
+            head["prompt_cache_key"] = request.session
         if request.tools and request.tool_choice != "auto":
             head["tool_choice"] = _tool_choice(request.tool_choice)
         return {**head, **self._extra}
@@ -134,7 +141,7 @@ def encode_message(message: Message, dialect: Dialect) -> bytes:
     """Return one message as JSON."""
     match message:
         case UserMessage():
-            wire: dict[str, Any] = {"role": "user", "content": message.text}
+            wire: dict[str, Any] = {"role": "user", "content": message.text or "(empty message)"}
         case ToolMessage():
             wire = {
                 "role": "tool",
@@ -169,13 +176,18 @@ def _assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": wire_object(call.arguments)},
+                "function": {"name": _name(call.name), "arguments": wire_object(call.arguments)},
             }
             for call in message.calls
         ]
     elif not message.text:
         wire["content"] = "(no answer)"
     return wire
+
+
+def _name(name: str) -> str:
+    """Make a name that the model made up legal; an illegal one would fail every later request."""
+    return _ILLEGAL.sub("_", name)[:64] or "unknown"
 
 
 def _tool_text(message: ToolMessage) -> str:

@@ -7,7 +7,7 @@ import httpx2
 import openai
 
 from hub.core.modelspec import ModelSpec
-from hub.models.chat import _client, _unreached
+from hub.models.chat import client_for, unreached
 from hub.models.chat_check import check
 from hub.models.chat_fault import Place, of_status
 
@@ -22,7 +22,7 @@ async def list_models(spec: ModelSpec) -> Sequence[str] | None:
     """
     place = Place(spec)
     check(place)
-    client = _client(spec)
+    client = client_for(spec)
     try:
         response = await client.get("/models", cast_to=cast("Any", httpx2.Response))
     except openai.APIStatusError as error:
@@ -31,7 +31,7 @@ async def list_models(spec: ModelSpec) -> Sequence[str] | None:
         failed = of_status(place, error.status_code, error.response.headers, error.body)
         raise failed.error from None
     except openai.APIConnectionError as error:
-        raise _unreached(place, error.__cause__ or error).error from None
+        raise unreached(place, error.__cause__ or error).error from None
     finally:
         await client.close()
     return _names(response)

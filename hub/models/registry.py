@@ -27,7 +27,7 @@ class Models:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._open: dict[str, ClosableModel] = {}
+        self._open: list[tuple[ModelSpec | str, ClosableModel]] = []
         self._endpoints: dict[Any, Any] = {}
 
     def open(self, spec: ModelSpec | str) -> Model:
@@ -36,16 +36,18 @@ class Models:
         Raises:
             ScriptFileError: the script cannot be read.
         """
-        key = spec if isinstance(spec, str) else repr(spec)
-        if key not in self._open:
-            self._open[key] = self._opened(spec)
-        return self._open[key]
+        for known, model in self._open:
+            if known == spec:
+                return model
+        model = self._opened(spec)
+        self._open.append((spec, model))
+        return model
 
     async def aclose(self) -> None:
         """Close every connection."""
-        for model in self._open.values():
-            await model.aclose()
-        self._open.clear()
+        while self._open:
+            await self._open.pop()[1].aclose()
+        self._endpoints.clear()
 
     def _opened(self, spec: ModelSpec | str) -> ClosableModel:
         if isinstance(spec, str):

@@ -9,8 +9,9 @@ import anyio.lowlevel
 from hub.core.errors import ScriptFileError
 from hub.core.messages import AssistantMessage, FinishReason, Message, Usage
 from hub.core.requests import Completion, ModelEvent, ModelRequest, ReasoningPiece, TextPiece
+from hub.models.call_ids import ids_of, with_unique_ids
 from hub.models.script_file import Script, load_scripts
-from hub.models.script_player import Played, Player
+from hub.models.script_player import Played, Player, ScriptError
 
 _FINISHES: dict[str, FinishReason] = {
     "stop": "stop",
@@ -46,7 +47,12 @@ class ScriptModel:
             instructions=request.instructions,
             tools=[tool.name for tool in request.tools],
         )
-        yield _items(played)
+        if not played.calls and not played.text.strip():
+            raise ScriptError(
+                "the turn says nothing: it has no call and no text",
+                where=self._script.place(played.turn.line),
+            )
+        yield _items(played, ids_of(request.messages))
 
     def leftover(self, messages: Sequence[Message]) -> str:
         """Name the turns that were not played; empty when all were."""
@@ -77,18 +83,20 @@ def open_script(path: Path) -> ScriptModel:
     return ScriptModel(scripts[0])
 
 
-async def _items(played: Played) -> AsyncIterator[ModelEvent]:
+async def _items(played: Played, taken: set[str]) -> AsyncIterator[ModelEvent]:
     if played.reasoning:
         yield ReasoningPiece(played.reasoning)
     if played.text:
         yield TextPiece(played.text)
     usual = "tool_calls" if played.calls else "stop"
-    message = AssistantMessage(played.text, played.calls, played.reasoning)
+    calls = with_unique_ids(played.calls, taken)
+    message = AssistantMessage(played.text, calls, played.reasoning)
     given = played.turn.usage or {}
     usage = Usage(
         input_tokens=int(given.get("input_tokens", 0)),
         output_tokens=int(given.get("output_tokens", 0)),
         cached_tokens=int(given.get("cached_tokens", 0)),
         reasoning_tokens=int(given.get("reasoning_tokens", 0)),
+        requests=1,
     )
     yield Completion(message, _FINISHES[played.turn.finish or usual], usage)

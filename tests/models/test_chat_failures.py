@@ -10,6 +10,8 @@ from hub.core.errors import ContextOverflowError, ModelError
 from hub.core.modelspec import ModelSpec
 from hub.core.requests import ModelRequest, TextPiece
 from hub.models.chat import ChatModel
+from hub.models.chat_fault import Place
+from hub.models.chat_transport import of_connecting
 from hub.testing.clock import FakeClock
 from tests.models.asking import KEY, REQUEST, ask, completion, model_at, notices, said
 from tests.models.chunks import DONE, answer, event, text
@@ -132,12 +134,14 @@ async def test_nobody_at_the_address_is_said_quickly_and_with_the_address() -> N
     assert sum(clock.slept) < 1
 
 
-async def test_an_unknown_host_is_named() -> None:
-    """A mistyped host name is told apart from a server that is down."""
-    async with model_at("http://no-such-host.invalid/v1", max_retries=0) as model:
-        with pytest.raises(ModelError, match="host name") as caught:
-            await ask(model)
-    assert "no-such-host.invalid" in str(caught.value)
+def test_an_unknown_host_is_told_apart_from_a_server_that_is_down() -> None:
+    """A mistyped host name is the cause below the SDK's error, possibly inside a group."""
+    cause = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    error = OSError("All connection attempts failed")
+    error.__cause__ = ExceptionGroup("attempts", [cause])
+    found = of_connecting(Place(ModelSpec("m", "m", "http://no-such-host.invalid/v1")), error)
+    assert "http://no-such-host.invalid/v1: the host name is not known" in str(found.error)
+    assert found.again == "connect"
 
 
 async def test_tls_with_a_server_that_has_none_is_not_tried_again() -> None:

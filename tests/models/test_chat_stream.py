@@ -17,7 +17,7 @@ from tests.models.chunks import DONE, call, calls, delta, event, finish, text, u
 
 
 def read(*chunks: bytes, taken: tuple[str, ...] = ()) -> Completion:
-    return assembled(*chunks).completion(taken)
+    return assembled(*chunks).completion(set(taken))
 
 
 def assembled(*chunks: bytes) -> Assembly:
@@ -393,4 +393,4 @@ def test_no_shape_of_a_chunk_raises_anything_but_the_named_faults(value: Any) ->
     chunk = {"choices": [{"index": 0, "delta": value, "finish_reason": None}], "usage": value}
     for data in (value, chunk, {"choices": value}):
         with contextlib.suppress(StreamFault):
-            assembled(event(data)).completion(())
+            assembled(event(data)).completion(set())

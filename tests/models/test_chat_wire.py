@@ -71,6 +71,26 @@ def test_no_message_is_ever_sent_with_empty_content() -> None:
     assert message(AssistantMessage("", calls))["content"] is None
     assert message(AssistantMessage("so", calls))["content"] == "so"
     assert message(ToolMessage("a", "read", ""))["content"] == "(no output)"
+    assert message(UserMessage(""))["content"] == "(empty message)"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("read", "read"), ("functions.read file", "functions_read_file"), ("", "unknown")],
+)
+def test_names_that_a_model_made_up_are_legal_on_the_wire(name: str, sent: str) -> None:
+    """A call of a tool that does not exist must not make every later request fail."""
+    one = message(AssistantMessage("", (ToolCall("a", name, "{}"),)))
+    assert one["tool_calls"][0]["function"]["name"] == sent
+    long = message(AssistantMessage("", (ToolCall("a", "x" * 99, "{}"),)))
+    assert len(long["tool_calls"][0]["function"]["name"]) == 64
+
+
+def test_the_session_is_named_only_where_that_is_understood() -> None:
+    """It leads requests of one session to the same prompt cache."""
+    request = ModelRequest("", [], session="s-1")
+    assert wire(request, dialect=Dialect(session=True))["prompt_cache_key"] == "s-1"
+    assert "prompt_cache_key" not in wire(request)
 
 
 def test_errors_of_tools_say_that_they_are_errors() -> None:
