@@ -3,10 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal, cast
@@ -14,16 +13,16 @@ from typing import Literal, cast
 import anyio
 import anyio.to_thread
 
-from hub.app.inspect import known_tools
+from hub.app.faults import one_fault
+from hub.app.inspect import lazy_servers
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_setup
+from hub.catalog.catalog import Catalog
 from hub.config.layers import Sources, load_settings
 from hub.config.models import model_spec
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
-from hub.config.references import resolve_server
 from hub.config.servers import server_specs
 from hub.core import events as ev
-from hub.core.clock import SystemClock
 from hub.core.errors import HubError
 from hub.core.modelspec import ModelSpec
 from hub.core.servers import ServerSpec
@@ -78,11 +77,11 @@ async def examine(
     except HubError as error:
         tell(broken("settings and roles", error))
         return
-    for finding in (*roles(setup), *withheld(setup)):
+    for finding in withheld(setup):
         tell(finding)
-    async with anyio.create_task_group() as group:
+    async with one_fault(), anyio.create_task_group() as group:
         group.start_soon(_tell_model, setup, model, tell)
-        group.start_soon(_tell_servers, setup, tell)
+        group.start_soon(_tell_servers_and_roles, setup, tell)
 
 
 def broken(name: str, error: HubError) -> Finding:
@@ -170,11 +169,11 @@ def files(sources: Sources) -> list[Finding]:
     return [Finding("settings", "ok", words), *notices]
 
 
-def roles(setup: Setup) -> list[Finding]:
-    """Look at the roles and their graph."""
+def roles(setup: Setup, tools: Collection[str]) -> list[Finding]:
+    """Look at the roles and their graph, over the tools that there are."""
     found = [
         Finding("roles", item.severity, f"{item.role}: {item.message}", f"See {item.origin}.")
-        for item in check(setup.book, known_tools(setup.loaded))
+        for item in check(setup.book, tools)
         if item.severity != "info"
     ]
     if any(item.state == "error" for item in found):
@@ -234,7 +233,7 @@ def _unlisted(model: str, where: str, names: Sequence[str]) -> Finding:
     return Finding("model", "warning", f"{where} answers, but does not list {model!r}", remedy)
 
 
-async def _tell_servers(setup: Setup, tell: Callable[[Finding], None]) -> None:
+async def _tell_servers_and_roles(setup: Setup, tell: Callable[[Finding], None]) -> None:
     try:
         specs = server_specs(setup.loaded)
     except HubError as error:
@@ -246,26 +245,23 @@ async def _tell_servers(setup: Setup, tell: Callable[[Finding], None]) -> None:
         if isinstance(event, ev.ServerFailed):
             stderr[event.server] = event.stderr
 
-    servers = LazyServers(
-        specs,
-        workspace=setup.workspace,
-        env=setup.loaded.sources.environ,
-        resolve=partial(resolve_server, environ=setup.loaded.sources.environ),
-        emit=hear,
-        clock=SystemClock(),
-    )
+    servers = lazy_servers(setup, specs, hear)
+    catalog = Catalog()
     async with anyio.create_task_group() as group:
         group.start_soon(servers.own)
         async with anyio.create_task_group() as asking:
             for spec in specs:
-                asking.start_soon(_tell_server, servers, spec, stderr, tell)
+                asking.start_soon(_tell_server, servers, spec, stderr, catalog, tell)
         servers.stop()
+    for finding in roles(setup, list(catalog.tools)):
+        tell(finding)
 
 
 async def _tell_server(
     servers: LazyServers,
     spec: ServerSpec,
     stderr: Mapping[str, str],
+    catalog: Catalog,
     tell: Callable[[Finding], None],
 ) -> None:
     name = f"server {spec.name}"
@@ -274,12 +270,13 @@ async def _tell_server(
         listing = await servers.listing(spec.name)
     except HubError as error:
         finding = broken(name, error)
-        said = stderr.get(spec.name, "").strip()
-        if said:
+        if said := stderr.get(spec.name, "").strip():
             finding = replace(finding, message=f"{finding.message}; it wrote:\n{said}")
         tell(finding)
         return
     took = anyio.current_time() - started
+    servers.cache.save(spec, listing)
+    catalog.add(spec, listing, servers)
     tell(Finding(name, "ok", f"{len(listing.tools)} tools in {took:.1f} s, MCP {listing.protocol}"))
     for warning in listing.warnings:
         tell(Finding(name, "warning", warning))

@@ -1,16 +1,28 @@
 """What can be looked at without a run: the team, what a project asks for, earlier sessions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any
 
-from hub.app.setup import find_sources, load_book, load_setup, store_path
+import anyio
+
+from hub.app.faults import one_fault
+from hub.app.servers import LazyServers
+from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
+from hub.catalog.cache import ListingCache
+from hub.catalog.catalog import Catalog, build_catalog
 from hub.config.layers import Loaded, load_settings
+from hub.config.references import resolve_server
+from hub.config.servers import server_specs
 from hub.config.trust import Part, active_parts, digest
 from hub.config.trust_store import TrustStore
+from hub.core.clock import SystemClock
+from hub.core.events import Event
+from hub.core.servers import ServerSpec
 from hub.core.team import Role
 from hub.roles import check
 from hub.roles.load import RoleBook
@@ -28,7 +40,9 @@ class Team:
     loaded: Loaded
     book: RoleBook
     tools: tuple[str, ...]
-    """Names of the tools that are known without starting a server."""
+    """Names of the tools that are known."""
+    problems: tuple[str, ...] = ()
+    """Servers whose tools are not known, and why."""
 
     def ordered(self) -> list[Role]:
         """Return the roles, the user-facing ones first."""
@@ -119,13 +133,59 @@ def _transcript(archive: SessionArchive, info: SessionInfo) -> Transcript:
 
 
 def load_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:
-    """Load the team of a workspace; no server is started.
+    """Load the team of a workspace; no server is started, so not every tool may be known.
 
     Raises:
         UsageError: the workspace, the settings or the roles are wrong.
     """
     setup = load_setup(workspace, find_sources(workspace, environ=environ))
-    return Team(setup.loaded, setup.book, known_tools(setup.loaded))
+    specs = server_specs(setup.loaded)
+    cache = listing_cache(setup)
+    catalog = Catalog()
+    for spec in specs:
+        if (listing := cache.load(spec)) is not None:
+            catalog.add(spec, listing, lazy_servers(setup, specs))
+    return Team(setup.loaded, setup.book, tuple(catalog.tools))
+
+
+async def load_whole_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:
+    """Load the team of a workspace; servers that were never seen before are asked for their tools.
+
+    Raises:
+        UsageError: the workspace, the settings or the roles are wrong.
+    """
+    setup = load_setup(workspace, find_sources(workspace, environ=environ))
+    specs = server_specs(setup.loaded)
+    servers = lazy_servers(setup, specs)
+    async with one_fault(), anyio.create_task_group() as group:
+        group.start_soon(servers.own)
+        try:
+            catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
+        finally:
+            servers.stop()
+    failed = tuple(f"server {name}: {why}" for name, why in catalog.failed.items())
+    return Team(setup.loaded, setup.book, tuple(catalog.tools), failed)
+
+
+def lazy_servers(
+    setup: Setup, specs: Sequence[ServerSpec], emit: Callable[[Event], None] = lambda event: None
+) -> LazyServers:
+    """Return the servers of a workspace; whoever needs one has to run ``own`` beside."""
+    environ = setup.loaded.sources.environ
+    return LazyServers(
+        specs,
+        workspace=setup.workspace,
+        env=environ,
+        resolve=partial(resolve_server, environ=environ),
+        emit=emit,
+        clock=SystemClock(),
+        cache=listing_cache(setup),
+    )
+
+
+def listing_cache(setup: Setup) -> ListingCache:
+    """Return what servers listed the last time."""
+    return ListingCache(setup.loaded.sources.paths.cache / "catalog")
 
 
 def trust_state(workspace: Path, *, environ: Mapping[str, str] | None = None) -> TrustState:
@@ -165,8 +225,3 @@ def revoke(state: TrustState, *, environ: Mapping[str, str] | None = None) -> bo
 
 def _trust_store(project: Path, environ: Mapping[str, str] | None) -> TrustStore:
     return TrustStore(find_sources(project, environ=environ).paths.state)
-
-
-def known_tools(loaded: Loaded) -> tuple[str, ...]:
-    """Return the names of the tools that are known without starting a server."""
-    return ()

@@ -48,7 +48,7 @@ def picture(agents: RunAgents, now: float, *, width: int, height: int) -> list[T
 
 
 def _line(row: AgentRow, name: str, now: float, width: int, name_width: int) -> Text:
-    text = Text(no_wrap=True, overflow="ellipsis", end="")
+    text = Text(no_wrap=True, overflow="ellipsis")
     text.append(_fit(name, name_width), style="bold")
     style = "bold red" if row.outcome and row.outcome not in GOOD else STYLES[row.state]
     text.append(" " + _fit(_state(row), STATE_WIDTH) + " ", style=style)

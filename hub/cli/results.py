@@ -109,7 +109,8 @@ def fault_dict(error: HubError) -> dict[str, Any]:
 
 def json_line(values: dict[str, Any]) -> str:
     """Return one line of JSON that is safe on a terminal and means the same."""
-    return _safe(json.dumps(values, ensure_ascii=False, default=str)) + "\n"
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _safe(text) + "\n"
 
 
 def _safe(line: str) -> str:

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 import typer
 
-from hub.app.inspect import Team, load_team
+from hub.app.inspect import Team, load_team, load_whole_team
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, columns, facts, marked, painted, paragraph, show
 from hub.cli.options import Directory
@@ -61,13 +62,13 @@ def show_role(
 @app.command("check", epilog=examples("hub roles check"))
 def check_roles(*, directory: Directory = Path()) -> None:
     """Check the team: dead patterns, missing roles, cycles, ways to more rights."""
-    team = load_team(directory)
+    team = anyio.run(load_whole_team, directory)
     findings = team.check()
     for finding in findings:
         text = f"role {finding.role!r}: {finding.message}"
         show(marked(f"{finding.severity}:", COLOURS[finding.severity], text))
         show(paragraph(str(finding.origin), indent="  at "))
-    show(f"note: {note}" for note in team.book.notes)
+    show(f"note: {note}" for note in (*team.book.notes, *team.problems))
     errors = sum(finding.severity == "error" for finding in findings)
     show([
         f"{len(team.book.roles)} roles, {errors} errors, {len(findings) - errors} other findings"
@@ -78,7 +79,8 @@ def check_roles(*, directory: Directory = Path()) -> None:
 @app.command("matrix", epilog=examples("hub roles matrix"))
 def show_matrix(*, directory: Directory = Path()) -> None:
     """Draw who may dispatch to whom, and who may use which tool."""
-    matrix = load_team(directory).matrix()
+    team = anyio.run(load_whole_team, directory)
+    matrix = team.matrix()
     dispatching = [
         (name, *(_edge(matrix.edges[name].get(target)) for target in matrix.roles), "")
         for name in matrix.roles
@@ -90,6 +92,7 @@ def show_matrix(*, directory: Directory = Path()) -> None:
         for tool in matrix.tools
     ]
     show(columns([("TOOL \\ ROLE", *matrix.roles, ""), *using]))
+    show(f"note: {problem}" for problem in team.problems)
 
 
 def _edge(edge: Edge | None) -> str:
@@ -117,7 +120,7 @@ def _facts(team: Team, role: Role) -> list[tuple[str, str]]:
         ("mode", role.mode or ""),
         ("tools", ", ".join(role.tools)),
         ("without", ", ".join(role.disallowed_tools)),
-        ("comes to", ", ".join(team.tools_of(role)) or "no tool of the known ones"),
+        ("comes to", ", ".join(team.tools_of(role)) or "nothing that is known before a run"),
         ("allow", ", ".join(role.allow)),
         ("ask", ", ".join(role.ask)),
         ("deny", ", ".join(role.deny)),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, Group
 
 from hub.cli.agents import RunAgents
 from hub.cli.figures import short_count, short_time
@@ -122,11 +122,12 @@ def test_colours_come_from_styles_alone(team: Any) -> None:
     for event in team.events:
         agents.apply(event)
     lines = picture(agents, START + 3.3, width=80, height=24)
+    text = "".join(f"{line.plain.rstrip()}\n" for line in lines)
     plain, coloured = Console(width=80, no_color=True), Console(width=80, force_terminal=True)
     with plain.capture() as without, coloured.capture() as with_colours:
-        plain.print(*lines, sep="\n")
-        coloured.print(*lines, sep="\n")
-    assert "\x1b" not in without.get()
+        plain.print(Group(*lines))
+        coloured.print(Group(*lines))
+    assert "\n".join(line.rstrip() for line in without.get().split("\n")) == text
     assert "\x1b[" in with_colours.get()
 
 
