@@ -1,7 +1,8 @@
 """The tables of the architecture: who may import whom, where libraries live, what may be larger.
 
-``test_architecture.py`` and ``test_start_up.py`` hold the code to them. An entry is a decision: adding one is a line
-that a reviewer sees, with its reason. An exception that nothing needs any more fails as well.
+``test_architecture.py`` and ``test_start_up.py`` hold the code to them. An entry is a decision:
+adding one is a line that a reviewer sees, with its reason. An exception that nothing needs any
+more fails as well.
 """
 
 ALL_PARTS = frozenset({
