@@ -8,6 +8,7 @@ import anyio
 
 from hub.app.faults import one_fault
 from hub.app.options import InitInfo
+from hub.app.resume import Stored
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
 from hub.app.stream import EventStream
@@ -16,7 +17,6 @@ from hub.core.cancel import CancelReason, CancelToken
 from hub.core.errors import UsageError
 from hub.core.jobs import TurnResult
 from hub.engine.agent import Agent
-from hub.engine.batch import settle_open
 from hub.engine.feed import Feed, SessionJournal
 from hub.engine.turn import run_turn
 
@@ -60,14 +60,14 @@ class Hub:
         init: InitInfo,
         servers: LazyServers,
         news: News,
-        resumed: bool,
+        stored: Stored | None,
     ) -> None:
         self._run = run
         self._seat = seat
         self._servers = servers
         self._news = news
         self._opened = False
-        self._resumed = resumed
+        self._stored = stored
         self._token: CancelToken | None = None
         self.init = init
         """What loaded, what failed, and what is withheld."""
@@ -131,19 +131,16 @@ class Hub:
         self._run.feed.close()
 
     def _open(self, agent: Agent) -> None:
-        if self._opened:
-            pass
-        elif self._resumed:
-            settled = settle_open(agent, "The process ended before this call had a result")
+        if not self._opened and self._stored is None:
+            self._run.open_session(self._seat, agent)
+        elif not self._opened and self._stored is not None:
             agent.journal.note(
                 ev.SessionResumed(
                     role=self._seat.role.name,
                     model=agent.model.name,
-                    settled=settled,
-                    ignored=self._seat.conversation.ignored,
+                    settled=self._stored.settled,
+                    ignored=self._stored.ignored,
                 )
             )
-        else:
-            self._run.open_session(self._seat, agent)
         self._opened = True
         self._news.attach(agent.journal)

@@ -11,6 +11,7 @@ import anyio
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
+from hub.app.resume import Stored, reopen
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
 from hub.app.setup import STORE, Setup, find_sources, load_setup
@@ -21,7 +22,6 @@ from hub.config.references import resolve_server
 from hub.config.servers import server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
-from hub.core.conversation import Conversation
 from hub.core.errors import RoleError, UsageError
 from hub.core.ids import new_id
 from hub.core.jobs import Denials
@@ -47,10 +47,8 @@ class _Start:
     setup: Setup
     role: Role
     session: str
-    conversation: Conversation
-    seq: int
-    turn: int
-    resumed: bool
+    stored: Stored | None
+    """What the session to go on with has come to; None for a new one."""
     store: SqliteStore
 
     @property
@@ -115,15 +113,12 @@ def _start(options: RunOptions) -> _Start:
             remedy="Look at it and trust it with: hub trust",
         )
     store = SqliteStore(sources.paths.state / STORE)
-    session, conversation, seq, turn, name = new_id("s"), Conversation(), 0, 0, options.role
-    if options.resume is not None:
-        info = store.get_session(options.resume)
-        events = list(store.events(info.id))
-        session, conversation, name = info.id, Conversation(events), name or info.role
-        seq, turn = (events[-1].seq, max(event.turn for event in events)) if events else (0, 0)
-    role = setup.book.get(name or setup.loaded.settings.role)
-    resumed = options.resume is not None
-    return _Start(options, setup, role, session, conversation, seq, turn, resumed, store)
+    if options.resume is None:
+        role = setup.book.get(options.role or setup.loaded.settings.role)
+        return _Start(options, setup, role, new_id("s"), None, store)
+    info = store.get_session(options.resume)
+    role = setup.book.get(options.role or info.role)
+    return _Start(options, setup, role, info.id, reopen(store, info.id, SystemClock()), store)
 
 
 def _flag(key: str) -> str:
@@ -164,12 +159,12 @@ async def _hub(
         ledger=Ledger(start.role.name, start.role.limits),
         cancel=CancelToken(),
         denials=Denials(),
-        conversation=start.conversation,
-        seq=start.seq,
-        turn=start.turn,
     )
+    if start.stored is not None:
+        seat.conversation = start.stored.conversation
+        seat.seq, seat.turn = start.stored.seq, start.stored.turn
     init = _init(start, specs, catalog, root_model.name, run.offered(grant))
-    return Hub(run=run, seat=seat, init=init, servers=servers, news=news, resumed=start.resumed)
+    return Hub(run=run, seat=seat, init=init, servers=servers, news=news, stored=start.stored)
 
 
 def _model_opener(start: _Start, models: Models) -> Callable[[Role], Model]:

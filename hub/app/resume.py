@@ -1,0 +1,141 @@
+"""Opens a stored session again: what its process left open is closed first, down the whole tree."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hub.core import events as ev
+from hub.core.conversation import Conversation
+from hub.core.jobs import Failure, JobResult
+from hub.core.ports import Clock
+from hub.engine.feed import Feed, SessionJournal
+from hub.sessions.archive import SessionArchive
+
+LOST = "the process ended before this was done"
+
+
+@dataclass(slots=True)
+class Stored:
+    """A stored session with nothing left open, ready to go on."""
+
+    conversation: Conversation
+    seq: int
+    turn: int
+    settled: int
+    """How many calls without a result were closed."""
+    ignored: list[str] = field(default_factory=list)
+    """What in the log could not be read or was not legal."""
+
+
+def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
+    """Close what a stored session has left open, and return it.
+
+    Every open call gets one result, every open job and turn one end with the outcome ``lost``, and
+    so do the sessions of the jobs. A session that was ended in order is not touched.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    log = store.read(session)
+    conversation = Conversation(log.events)
+    agent = next((event.agent for event in log.events if event.agent), "")
+    turn = max((event.turn for event in log.events), default=0)
+    journal = SessionJournal(
+        store=store,
+        feed=_nobody(),
+        clock=clock,
+        session=session,
+        agent=agent,
+        conversation=conversation,
+        seq=log.last_seq,
+        turn=turn,
+    )
+    for job in _open_jobs(log.events):
+        _settle_child(store, job, clock)
+        journal.note(_lost_job(job))
+    unsettled = conversation.unsettled()
+    for call, started in unsettled:
+        state = "it may have run" if started else "it was not run"
+        journal.note(
+            ev.ToolResultEvent(
+                call_id=call.id,
+                name=call.name,
+                text=f"The process ended before this call had a result; {state}.",
+                is_error=True,
+                kind="lost",
+            )
+        )
+    if _turn_is_open(log.events):
+        journal.note(
+            ev.TurnDone(
+                outcome="lost",
+                stop_reason="interrupted",
+                error=Failure("lost", LOST).as_dict(),
+            )
+        )
+    ignored = [f"event {line.seq}: {line.why}" for line in log.skipped] + conversation.ignored
+    return Stored(conversation, journal.seq, turn, len(unsettled), ignored)
+
+
+def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock) -> None:
+    child = store.read(job.child)
+    if not child.events or isinstance(child.events[-1], ev.SessionDone):
+        return
+    stored = reopen(store, job.child, clock)
+    journal = SessionJournal(
+        store=store,
+        feed=_nobody(),
+        clock=clock,
+        session=job.child,
+        agent=job.child_agent,
+        conversation=stored.conversation,
+        seq=stored.seq,
+        turn=stored.turn,
+    )
+    journal.note(ev.SessionDone(outcome="lost"))
+
+
+def _open_jobs(events: Iterable[ev.AnyEvent]) -> list[ev.JobStarted]:
+    jobs: dict[str, ev.JobStarted] = {}
+    for event in events:
+        match event:
+            case ev.JobStarted():
+                jobs[event.job] = event
+            case ev.JobDone():
+                jobs.pop(event.job, None)
+            case _:
+                pass
+    return list(jobs.values())
+
+
+def _turn_is_open(events: Iterable[ev.AnyEvent]) -> bool:
+    is_open = False
+    for event in events:
+        if isinstance(event, ev.TurnStarted | ev.TurnDone):
+            is_open = isinstance(event, ev.TurnStarted)
+    return is_open
+
+
+def _lost_job(job: ev.JobStarted) -> ev.JobDone:
+    result = JobResult(
+        job_id=job.job,
+        role=job.role,
+        outcome="lost",
+        stop_reason="interrupted",
+        session_id=job.child,
+        error=Failure("lost", LOST),
+    )
+    return ev.JobDone(
+        job=job.job,
+        role=job.role,
+        outcome="lost",
+        stop_reason="interrupted",
+        child=job.child,
+        result=result.as_dict(),
+    )
+
+
+def _nobody() -> Feed:
+    """Return a feed that nobody reads."""
+    feed = Feed()
+    feed.abandon()
+    return feed
