@@ -1,6 +1,6 @@
 """One model request: stream it, show it as it comes, and note what came of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -112,15 +112,9 @@ def _charge(agent: Agent, request: ModelRequest, completion: Completion) -> None
             input_tokens=estimate_tokens(request),
             output_tokens=_output_estimate(completion.message),
         )
-    agent.ledger.charge(
-        Usage(
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_tokens,
-            usage.reasoning_tokens,
-            requests=1,
-        )
-    )
+    if not usage.requests:
+        usage = replace(usage, requests=1)
+    agent.ledger.charge(usage)
     agent.journal.note(
         ev.UsageEvent(
             input_tokens=usage.input_tokens,
