@@ -70,12 +70,15 @@ async def examine(
     tell(packages())
     sources = find_sources(workspace, environ=environ)
     tell(state_folder(sources.paths.state))
-    for finding in files(sources):
+    found = files(sources)
+    for finding in found:
         tell(finding)
+    if any(finding.state == "error" for finding in found):
+        return
     try:
         setup = load_setup(workspace, sources)
     except HubError as error:
-        tell(broken("settings and roles", error))
+        tell(broken("roles", error))
         return
     for finding in withheld(setup):
         tell(finding)

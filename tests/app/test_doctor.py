@@ -230,3 +230,36 @@ def test_a_setup_is_loaded_without_touching_the_disk(
     setup = load_setup(folder, find_sources(folder, environ=environ))
     assert set(setup.book.roles) >= {"lead", "explorer"}
     assert not (tmp_path / "state").exists()
+
+
+def test_servers_are_started_and_timed_and_broken_ones_named(look: Look, tmp_path: Path) -> None:
+    """Tools and protocol of those that answer; what the others wrote to stderr."""
+    script = "import sys; print('no module mcp_server_git', file=sys.stderr); sys.exit(3)"
+    servers = {
+        "files": {"enabled": True},
+        "bad": {"command": sys.executable, "args": ["-c", script]},
+        "none": {"command": "/no/such/program"},
+    }
+    text = json.dumps({"servers": {**{n: {"enabled": False} for n in BUNDLED}, **servers}})
+    (tmp_path / "config" / "hub" / "config.yaml").write_text(text, encoding="utf-8")
+    (good,) = look("server files")
+    assert (good.state, "6 tools in" in good.message) == ("ok", True), good
+    (bad,) = look("server bad")
+    assert bad.state == "error"
+    assert "no module mcp_server_git" in bad.message
+    (none,) = look("server none")
+    assert (none.state, "/no/such/program" in none.message) == ("error", True)
+
+
+def test_a_role_whose_tools_are_all_missing_is_an_error_with_its_place(
+    look: Look, tmp_path: Path
+) -> None:
+    """The roles are checked over the tools that the servers really have (A55)."""
+    folder = tmp_path / "project" / ".hub" / "roles"
+    folder.mkdir(parents=True)
+    (folder / "bad.md").write_text("---\ntools: [filse__read]\n---\nx\n", encoding="utf-8")
+    text = json.dumps({"servers": {n: {"enabled": n == "files"} for n in BUNDLED}})
+    (tmp_path / "config" / "hub" / "config.yaml").write_text(text, encoding="utf-8")
+    found = [finding for finding in look("roles") if finding.message.startswith("bad:")]
+    assert found[0].state == "error"
+    assert "bad.md:2" in found[0].remedy

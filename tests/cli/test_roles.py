@@ -1,5 +1,6 @@
 """``hub roles`` on the shipped team and on invented ones."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     """The command line in an empty home, on the folder ``project``."""
     monkeypatch.setenv("HUB_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("HUB_MODEL", raising=False)
     (tmp_path / "project" / ".hub" / "roles").mkdir(parents=True)
     return lambda *arguments: CliRunner().invoke(app, [*arguments, "-C", str(tmp_path / "project")])
@@ -106,17 +108,48 @@ def test_the_matrix_draws_edges_and_grants(hub: Hub) -> None:
     assert dict(zip(header, lead, strict=True))["explorer"] == "8"
 
 
-@pytest.mark.parametrize("command", ["roles list", "roles check", "roles matrix", "sessions list"])
+IMPORTED = """
+import sys
+from hub.cli.main import app
+try: app(sys.argv[1:])
+except SystemExit: pass
+print(sorted({"mcp", "openai", "rich"} & sys.modules.keys()), file=sys.stderr)
+"""
+
+
+def imported(*command: str, cwd: Path) -> str:
+    """Run a command and return which slow libraries it has imported."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(cwd / "cache"), "HUB_STATE_DIR": str(cwd / "state")}
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *command],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        check=True,
+    )
+    return done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["roles list", "roles show lead", "sessions list"])
 def test_looking_imports_neither_mcp_nor_openai(command: str, tmp_path: Path) -> None:
     """What starts no server and asks no model does not pay for their libraries."""
-    code = (
-        "import sys\n"
-        "from hub.cli.main import app\n"
-        f"try: app({command.split()!r})\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'mcp', 'openai', 'rich'} & sys.modules.keys()), file=sys.stderr)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
-    )
-    assert done.stderr.strip().splitlines()[-1] == "[]"
+    assert imported(*command.split(), cwd=tmp_path) == "[]"
+
+
+def test_a_check_starts_servers_only_while_their_tools_are_unknown(tmp_path: Path) -> None:
+    """The first check asks the servers; from then on the cache answers, without mcp."""
+    assert imported("roles", "check", cwd=tmp_path) == "['mcp']"
+    for command in ("check", "matrix"):
+        assert imported("roles", command, cwd=tmp_path) == "[]"
+
+
+def test_a_server_that_does_not_start_is_told_beside_the_findings(hub: Hub, tmp_path: Path) -> None:
+    """The rest of the team is checked all the same."""
+    (tmp_path / "config" / "hub").mkdir(parents=True)
+    text = "servers: {gone: {command: /no/such/program}}\n"
+    (tmp_path / "config" / "hub" / "config.yaml").write_text(text, encoding="utf-8")
+    result = hub("roles", "check")
+    assert result.exit_code == 0, result.output
+    assert "note: server gone: " in result.stdout
+    assert "/no/such/program" in result.stdout
