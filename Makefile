@@ -22,18 +22,18 @@ $(VENV)/.runtime: requirements.lock pyproject.toml
 	  { echo "hub needs Python 3.11 or newer; name it with: make PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing hub into $(VENV)"
-	@$(PIP) -r requirements.lock hatchling editables 2>&1 | { grep -v '^WARNING' || true; }
+	@$(PIP) --requirement requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements-dev.lock
 	@echo "installing the test tools"
-	@$(PIP) -r requirements-dev.lock 2>&1 | { grep -v '^WARNING' || true; }
+	@$(PIP) --requirement requirements-dev.lock
 	@touch $@
 
 demo: $(VENV)/.runtime
-	@$(PYTHON) tests/third_party/install.py --quiet --optional git
-	@$(BIN)/python examples/survey/demo.py "$(DIR)"
+	@$(BIN)/python tests/third_party/install.py --quiet --optional git
+	@$(BIN)/python examples/survey/demo.py '$(subst ','\'',$(DIR))'
 
 servers: $(VENV)/.dev
 	@$(BIN)/python tests/third_party/install.py
@@ -60,7 +60,7 @@ bench: $(VENV)/.dev
 lock:
 	rm -rf .make/lock && $(PYTHON) -m venv .make/lock
 	.make/lock/bin/python -m pip install --quiet --upgrade pip
-	.make/lock/bin/python -m pip install --quiet .
+	.make/lock/bin/python -m pip install --quiet . hatchling editables
 	.make/lock/bin/python -m pip freeze --exclude dispatch-hub --exclude pip --exclude setuptools > requirements.lock
 	.make/lock/bin/python -m pip install --quiet --group dev
 	.make/lock/bin/python -m pip freeze --exclude dispatch-hub --exclude pip --exclude setuptools > requirements-dev.lock
