@@ -68,6 +68,8 @@ class RunAgents:
         self.rows: dict[str, AgentRow] = {}
         self.notices: list[str] = []
         """What went wrong beside the agents, such as a server that did not start."""
+        self.session = ""
+        """The session of the root agent."""
         self.changed = True
         """Something on the screen is out of date; whoever draws sets it back."""
         self._jobs: dict[str, str] = {}
@@ -101,6 +103,8 @@ class RunAgents:
     def _session_started(self, event: ev.SessionStarted | ev.SessionResumed) -> None:
         row = self.row(event.agent, event.at)
         row.role = event.role
+        if not row.depth:
+            self.session = event.session
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         row = self.row(event.agent, event.at)
@@ -192,7 +196,8 @@ class RunAgents:
         row = self.row(event.agent, event.at)
         self._end(row, event.outcome, event.at)
         row.tail = event.text[-TAIL:] or row.tail
-        row.note = str(event.error.get("message", "")) if event.error else ""
+        first = event.text.lstrip()[:TAIL].partition("\n")[0]
+        row.note = str(event.error.get("message", "")) if event.error else first
 
     def _end(self, row: AgentRow, outcome: Outcome, at: float) -> None:
         row.state, row.outcome = "done", outcome

@@ -11,8 +11,8 @@ WIDTH = 160
 """Characters of one line after the agent's path."""
 SLOW_MS = 1000
 """A tool that took this long gets a second line when it is done."""
-DISPATCH = "dispatch"
-"""The tool whose calls are told by ``job.started``."""
+TOLD_OTHERWISE = frozenset({"dispatch", "report"})
+"""Tools whose calls are told by the events of the job."""
 
 
 class RunLines:
@@ -47,7 +47,7 @@ class RunLines:
         return event.text if event.calls else ""
 
     def _tool_call(self, event: ev.ToolCallEvent) -> str:
-        if event.name == DISPATCH:
+        if event.name in TOLD_OTHERWISE:
             return ""
         return f"{event.name} {event.arguments}"
 

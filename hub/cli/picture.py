@@ -41,7 +41,7 @@ def picture(agents: RunAgents, now: float, *, width: int, height: int) -> list[T
     if len(shown) < len(rows):
         lines.append(Text(_hidden(rows, shown), style="dim"))
     lines.extend(Text(one_line(f"! {notice}", width), style="yellow") for notice in notices)
-    lines.append(Text(_total(rows, now), style="dim"))
+    lines.append(Text(_total(rows, agents.session, now), style="dim"))
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -75,11 +75,12 @@ def _figures(row: AgentRow, now: float) -> str:
     return f" {steps:>9} {short_count(row.tokens):>5} tok {short_time(row.elapsed(now)):>6}"
 
 
-def _total(rows: Sequence[AgentRow], now: float) -> str:
+def _total(rows: Sequence[AgentRow], session: str, now: float) -> str:
     steps, tokens = sum(row.steps for row in rows), sum(row.tokens for row in rows)
     elapsed = max((row.elapsed(now) for row in rows), default=0.0)
-    parts = (plural(len(rows), "agent"), plural(steps, "step"), f"{short_count(tokens)} tokens")
-    return " · ".join((*parts, short_time(elapsed)))
+    parts = [plural(len(rows), "agent"), plural(steps, "step"), f"{short_count(tokens)} tokens"]
+    parts += [short_time(elapsed), *([session] if session else [])]
+    return " · ".join(parts)
 
 
 def _most_telling(rows: Sequence[AgentRow], room: int) -> list[AgentRow]:
