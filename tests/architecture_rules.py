@@ -65,8 +65,6 @@ HOMES = {
 """Beginnings of the modules that may import a library; what is not here may not be imported."""
 
 COMES_WITH = {
-    "pydantic_core": "pydantic",
-    "httpx2": "openai",
     "mcp_types": "mcp",
     "yaml": "pyyaml",
 }

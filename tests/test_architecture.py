@@ -333,7 +333,7 @@ def test_every_import_is_a_declared_dependency() -> None:
     """What is imported is in pyproject.toml, under its own name or that of what brings it."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         declared = tomllib.load(file)["project"]["dependencies"]
-    names = {re.split(r"[<>=!~\[ ]", one, maxsplit=1)[0].lower() for one in declared}
+    names = {re.split(r"[<>=!~\[ ]", one)[0].lower().replace("-", "_") for one in declared}
     missing = {one for one in rules.HOMES if rules.COMES_WITH.get(one, one) not in names}
     assert missing == set()
 
