@@ -1,9 +1,11 @@
 """One watched run: the hub's events go to the view and the result to stdout, until it ends."""
 
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
@@ -111,7 +113,7 @@ async def _run(
         faces.view.finish()
         faces.outlet.put(faces.writer.result(result, code))
         await faces.outlet.drained()
-        if words := last_words(result):
+        if words := last_words(result, hub.init.workspace):
             faces.view.say(words)
     return code
 
@@ -134,13 +136,14 @@ def _announce(init: InitInfo, faces: Faces) -> None:
         faces.view.say(f"withheld: {withheld}")
 
 
-def last_words(result: TurnResult) -> str:
+def last_words(result: TurnResult, workspace: str) -> str:
     """Return what a person must know of a run that did not end well, and how to go on."""
     if result.outcome in {"done", "partial"}:
         return ""
     session = result.session_id
     if result.outcome == "cancelled":
-        return f'cancelled; go on with: hub run --resume {session} "…"'
+        folder = "" if Path(workspace) == Path.cwd() else f" -C {shlex.quote(workspace)}"
+        return f'cancelled; go on with: hub run --resume {session}{folder} "…"'
     cause = f": {result.error.message}" if result.error else ""
     lines = [f"error: {result.outcome} ({result.stop_reason}){cause}"]
     lines += [

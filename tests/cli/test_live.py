@@ -1,10 +1,13 @@
 """The live tree on a real pseudo-terminal."""
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from typing import Any
 
@@ -109,3 +112,17 @@ def test_a_terminal_that_goes_away_ends_drawing_and_nothing_else() -> None:
     assert process.stdout.read() == b"result\n"
     process.stdout.close()
     assert process.wait(timeout=20) == 0
+
+
+def test_a_terminal_that_changes_its_size_gets_pictures_of_that_size(
+    terminal: Callable[..., Any],
+) -> None:
+    """The next drawing fits, and so does the last one."""
+    screen = terminal("-c", PROGRAM)
+    screen.read_until(b"message 0")
+    fcntl.ioctl(screen.master, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+    assert screen.end() == 0
+    final = screen.seen[screen.seen.rfind(b"\x1b[?25h") :].decode()
+    lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", final).split("\r\n")
+    assert len(lines) > 3
+    assert max(map(len, lines)) <= 40

@@ -52,7 +52,7 @@ class Player:
     def __init__(
         self, events: list[Any], result: TurnResult, *, waits: bool = False, init: Any = None
     ) -> None:
-        self.init = init or InitInfo("s-1", "lead", "m", "ws", "default")
+        self.init = init or InitInfo("s-1", "lead", "m", "a folder", "default")
         self.events = events
         self.result = result
         self.cancelled = anyio.Event()
@@ -204,7 +204,7 @@ async def test_a_signal_ends_the_run_with_what_there_is(
     player.ask = ask  # type: ignore[method-assign]
     given, out, view = await play(player)
     assert (given, out) == (code, "Half of\n")
-    assert view.said[-1] == 'cancelled; go on with: hub run --resume s-1 "…"'
+    assert view.said[-1] == """cancelled; go on with: hub run --resume s-1 -C 'a folder' "…\""""
 
 
 async def test_a_signal_while_the_hub_opens_leaves_at_once(play: Play) -> None:

@@ -1,6 +1,8 @@
 """``hub sessions``: lists and transcripts of a real store."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -192,3 +194,22 @@ def test_a_file_that_is_no_store_is_a_clear_error(hub: Hub, tmp_path: Path) -> N
     assert result.exit_code == 1
     assert "hub.db" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_transcript_into_a_pipe_that_nobody_reads_ends_quietly(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    """``hub sessions show … | head`` prints neither traceback nor warning."""
+    said = [ev.AssistantMessageEvent(text="word " * 5000, finish="stop") for _ in range(20)]
+    keep(store, "s-long", "", "lead", *said)
+    store.close()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hub.cli.main", "sessions", "show", "s-long"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    _, told = process.communicate(timeout=60)
+    assert told == b""
