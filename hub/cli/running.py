@@ -89,6 +89,7 @@ async def run_task(opener: Opener, options: RunOptions, task: str, faces: Faces)
         finally:
             faces.view.finish()
             await faces.view.drained()
+            stopper.end()
             beside.cancel_scope.cancel()
     if fault is not None:
         raise fault

@@ -4,7 +4,6 @@ import math
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 
 import anyio
@@ -25,10 +24,11 @@ class Stopper:
     """Turns signals into a cancel of the run, and impatience into a cancel of everything."""
 
     def __init__(
-        self, say: Callable[[str], None], end_after: Callable[[float, int], None] | None = None
+        self, say: Callable[[str], None], leave_process: Callable[[int], None] = os._exit
     ) -> None:
         self._say = say
-        self._end_after = end_after or end_process_after
+        self._leave_process = leave_process
+        self._ended = threading.Event()
         self._last_interrupt = -math.inf
         self.scope = anyio.CancelScope()
         """Holds all work of the command; cancelled when nothing more is to be waited for."""
@@ -69,25 +69,28 @@ class Stopper:
             self._leave()
             return
         self.scope.deadline = min(self.scope.deadline, now + DRAIN_SECONDS)
-        self._end_after(DRAIN_SECONDS + LEAVE_SECONDS, self.exit_code)
+        self._leave_after(DRAIN_SECONDS + LEAVE_SECONDS)
         self.cancel_run("user")
 
     def _leave(self) -> None:
         self.scope.cancel()
-        self._end_after(LEAVE_SECONDS, self.exit_code)
+        self._leave_after(LEAVE_SECONDS)
 
+    def end(self) -> None:
+        """Say that all work is over, so that nothing is left to be cut short."""
+        self._ended.set()
 
-def end_process_after(seconds: float, code: int) -> None:
-    """End the process after some time, however stuck its clean-up is.
+    def _leave_after(self, seconds: float) -> None:
+        """End the process after some time unless its work is over, however stuck that is.
 
-    Child processes end with it: their stdin closes, and the kernel signals their death to them.
-    """
+        Child processes end with it: their stdin closes, and the kernel signals its death to them.
+        """
 
-    def wait_and_leave() -> None:
-        time.sleep(seconds)
-        os._exit(code)
+        def watch() -> None:
+            if not self._ended.wait(seconds):
+                self._leave_process(self.exit_code)
 
-    threading.Thread(target=wait_and_leave, daemon=True).start()
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _signals() -> list[signal.Signals]:
