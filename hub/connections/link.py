@@ -1,51 +1,60 @@
 """One MCP server is one owner task: it connects, holds the client, and lets it go.
 
 Everybody else asks the link for the client. The server starts with the first demand, and again
-with the first demand after it has died, at most a few times a minute.
+with the first demand after it has died; a process at most a few times a minute.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import anyio
 import anyio.lowlevel
 from mcp import Client, MCPError, types
-from mcp.client.subscriptions import ToolsListChanged
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-from hub.connections.listing import list_tools
+from hub.connections.attempt import Attempt
+from hub.connections.changes import Changes
+from hub.connections.faults import is_closed, leaves, reason_of, telling_leaf
+from hub.connections.listing import list_server
 from hub.connections.opening import Place, open_server
 from hub.connections.restarts import MAX_STARTS, Restarts
 from hub.connections.watch import Watch
 from hub.core import events as ev
-from hub.core.errors import HubError, ServerError
+from hub.core.errors import ServerError
 from hub.core.listings import listing_change
 from hub.core.ports import Clock, ServerListing
 from hub.core.servers import ServerSpec
 from hub.version import __version__
-from hub_servers.processes import LaunchError
 
 State = Literal["discovered", "starting", "connected", "failed", "crash-loop"]
+Mode = Literal["auto", "legacy"]
 
 
-@dataclass(slots=True)
-class Attempt:
-    """One start, and all who wait for it."""
+@dataclass(slots=True, eq=False)
+class Connection:
+    """A live connection, as those who call through it hold it."""
 
-    over: anyio.Event = field(default_factory=anyio.Event)
-    """The server is up, or it has failed to start."""
-    error: ServerError | None = None
-    """Why it failed."""
-    finished: anyio.Event = field(default_factory=anyio.Event)
-    """The connection that came of it has ended, too."""
+    client: Client
+    watch: Watch
+    attempt: Attempt
+    ending: anyio.Event
+    """Set to let it go."""
+    fault: BaseException | None = None
+    """What ended it."""
 
 
 class Link:
-    """The connection to one server."""
+    """The way to one server."""
 
     def __init__(
-        self, spec: ServerSpec, *, place: Place, clock: Clock, emit: Callable[[ev.Event], None]
+        self,
+        spec: ServerSpec,
+        *,
+        place: Place,
+        clock: Clock,
+        emit: Callable[[ev.Event], None],
+        protocol: str = "",
     ) -> None:
         self.spec = spec
         self.state: State = "discovered"
@@ -53,55 +62,49 @@ class Link:
         """Why the latest start failed or the connection ended."""
         self.watch = Watch()
         """The latest process of the server."""
+        self.connection: Connection | None = None
+        """What calls go through while the server is up."""
         self._place = place
         self._clock = clock
         self._emit = emit
         self._restarts = Restarts(clock)
-        self._mode: Literal["auto", "legacy"] = "auto"
-        self._client: Client | None = None
+        self._legacy = bool(protocol) and protocol not in MODERN_PROTOCOL_VERSIONS
         self._listing: ServerListing | None = None
         self._attempt: Attempt | None = None
         self._demand = anyio.Event()
-        self._drop = anyio.Event()
-        self._relist = anyio.Event()
+        self._closed = False
 
     async def run(self) -> None:
         """Own the connection until the surrounding task group is cancelled."""
-        while True:
-            await self._demand.wait()
-            self._demand = anyio.Event()
-            attempt = self._attempt
-            if attempt is None:
-                continue
-            try:
-                await self._session(attempt)
-            finally:
-                self._client = self._attempt = None
-                attempt.finished.set()
+        try:
+            while True:
+                await self._demand.wait()
+                self._demand = anyio.Event()
+                if (attempt := self._attempt) is not None:
+                    try:
+                        await self._start(attempt)
+                    finally:
+                        self.connection = self._attempt = None
+                        attempt.fail(self._fault("it is being stopped"))
+                        attempt.finished.set()
+        finally:
+            self._closed = True
 
-    async def client(self) -> Client:
-        """Return the live client, starting the server if need be.
+    async def connect(self) -> Connection:
+        """Return the live connection, starting the server if need be.
 
         Raises:
-            ServerError: it does not start, or has been started too often.
+            ServerError: it does not start in time, or has been started too often.
         """
-        while self._client is None:
-            attempt = self._attempt
-            if attempt is None:
-                if wait := self._restarts.wait():
-                    self.state = "crash-loop"
-                    raise self._fault(
-                        f"it was started {MAX_STARTS} times within a minute and did not stay up; "
-                        f"the next try is possible in {wait:.0f} s"
-                    )
-                attempt = self._attempt = Attempt()
-                self._demand.set()
-            await attempt.over.wait()
+        while self.connection is None:
+            attempt = self._attempt or self._begin()
+            if not await attempt.settled():
+                raise self._fault(self._silence())
             if attempt.error is not None:
                 raise attempt.error
-            if self._client is None:
+            if self.connection is None:
                 await attempt.finished.wait()
-        return self._client
+        return self.connection
 
     async def listing(self) -> ServerListing:
         """Return the server's tools, starting it if need be.
@@ -109,138 +112,135 @@ class Link:
         Raises:
             ServerError: it does not start.
         """
-        await self.client()
+        await self.connect()
         if self._listing is None:
             raise self._fault("it went away before its tools were listed")
         return self._listing
 
     def demand(self) -> None:
         """Start the server in the background, unless it is up or may not be started now."""
-        if self._client is None and self._attempt is None and not self._restarts.wait():
-            self._attempt = Attempt()
-            self._demand.set()
+        idle = self.connection is None and self._attempt is None
+        if idle and not self._closed and not self._restarts.wait():
+            self._begin()
 
-    def drop(self) -> None:
-        """Let the connection go: it is of no use any more."""
-        self._client = None
-        self._drop.set()
+    def drop(self, connection: Connection) -> None:
+        """Let a connection go that is of no use any more."""
+        connection.ending.set()
+        if self.connection is connection:
+            self.connection = None
 
-    async def _session(self, attempt: Attempt) -> None:
-        self.state, started = "starting", self._clock.monotonic()
-        for mode in ("auto", "legacy") if self._mode == "auto" else ("legacy",):
-            self._restarts.started()
-            self.watch, self._drop = Watch(), anyio.Event()
-            fault = await self._guarded(mode, attempt, started)
+    async def leave(self) -> None:
+        """Let the connection go, if there is one, and wait for its end."""
+        if (connection := self.connection) is not None:
+            self._closed = True
+            self.drop(connection)
+            await connection.attempt.finished.wait()
+
+    def _begin(self) -> Attempt:
+        if self._closed:
+            raise self._fault("it is being stopped")
+        if wait := self._restarts.wait():
+            self.state = "crash-loop"
+            raise self._fault(
+                f"it was started {MAX_STARTS} times within a minute and did not stay up; the next "
+                f"try is possible in {wait:.0f} s. At last: {self.error or 'it ended'}"
+            )
+        self._attempt = Attempt(anyio.current_time() + self.spec.start_timeout)
+        self._demand.set()
+        return self._attempt
+
+    async def _start(self, attempt: Attempt) -> None:
+        self.state, fault = "starting", None
+        for mode in self._modes():
+            if self.spec.transport == "stdio":
+                self._restarts.started()
+            self.watch = Watch()
+            fault = await self._guarded(mode, attempt)
             if attempt.over.is_set():
                 self._ended(fault)
                 return
-            if not (mode == "auto" and _died_of_probe(fault)):
+            if not _speaks_otherwise(fault, mode) or self._restarts.wait():
                 break
-            self._mode = "legacy"
-        self._failed(attempt, fault)
+        self._ended(fault)
+        attempt.fail(self._fault(self.error))
 
-    async def _guarded(self, mode: Any, attempt: Attempt, started: float) -> BaseException | None:
+    def _modes(self) -> tuple[Mode, ...]:
+        """Return how to greet the server: as it was understood before, then the other way."""
+        if self.spec.transport == "memory":
+            return ("auto",)
+        return ("legacy", "auto") if self._legacy else ("auto", "legacy")
+
+    async def _guarded(self, mode: Mode, attempt: Attempt) -> BaseException | None:
         """Run one connection to its end; return what ended it."""
         cancelled = anyio.get_cancelled_exc_class()
         try:
-            await self._connect(mode, attempt, started)
+            await self._connected(mode, attempt)
         except cancelled:
             raise
         except (Exception, BaseExceptionGroup) as error:
-            leaves = _leaves(error)
-            if any(isinstance(leaf, KeyboardInterrupt | SystemExit) for leaf in leaves):
+            if any(isinstance(leaf, KeyboardInterrupt | SystemExit) for leaf in leaves(error)):
                 raise
             await anyio.lowlevel.checkpoint()
-            return leaves[0]
+            return telling_leaf(error)
         return None
 
-    async def _connect(self, mode: Any, attempt: Attempt, started: float) -> None:
-        limit = self.spec.start_timeout
-        with anyio.CancelScope() as connecting:
-            connecting.deadline = anyio.current_time() + limit
-            async with Client(
-                open_server(self.spec, self._place, self.watch),
-                mode=mode,
-                client_info=types.Implementation(name="hub", version=__version__),
-                logging_callback=self._logged,
-                message_handler=self._told,
-                cache=None,
-            ) as client:
-                await self._list(client)
-                connecting.deadline = float("inf")
-                self._up(client, attempt, started)
-                try:
-                    await self._hold(client)
-                finally:
-                    self._client = None
-        if connecting.cancelled_caught and not attempt.over.is_set():
-            raise TimeoutError(f"it did not answer the handshake within {limit:g} s")
+    async def _connected(self, mode: Mode, attempt: Attempt) -> None:
+        connection: Connection | None = None
+        changes, started = Changes(self._clock), self._clock.monotonic()
+        try:
+            with anyio.CancelScope(deadline=attempt.deadline) as connecting:
+                async with Client(
+                    open_server(self.spec, self._place, self.watch),
+                    mode=mode,
+                    client_info=types.Implementation(name="hub", version=__version__),
+                    logging_callback=self._logged,
+                    message_handler=changes.told,
+                    cache=None,
+                ) as client:
+                    self._listing = await list_server(client, self.spec.name)
+                    connecting.deadline = float("inf")
+                    connection = Connection(client, self.watch, attempt, anyio.Event())
+                    self._up(connection, self._listing, started)
+                    await self._hold(connection, changes, self._listing)
+            if connecting.cancelled_caught and connection is None:
+                raise TimeoutError(self._silence())
+        except BaseException as error:
+            if connection is not None:
+                connection.fault = telling_leaf(error)
+            raise
 
-    async def _list(self, client: Client) -> None:
-        tools, warnings = await list_tools(client.session)
-        info = client.server_info
-        self._listing = ServerListing(
-            server=self.spec.name,
-            protocol=client.protocol_version or "",
-            tools=tools,
-            version=info.version if info else "",
-            instructions=client.instructions or "",
-            warnings=warnings,
-        )
-
-    def _up(self, client: Client, attempt: Attempt, started: float) -> None:
-        assert self._listing is not None
-        self._client, self.state, self.error = client, "connected", ""
+    def _up(self, connection: Connection, listing: ServerListing, started: float) -> None:
+        self.connection, self.state, self.error = connection, "connected", ""
+        self._legacy = listing.protocol not in MODERN_PROTOCOL_VERSIONS
         self._emit(
             ev.ServerConnected(
                 server=self.spec.name,
-                protocol=self._listing.protocol,
-                tools=len(self._listing.tools),
+                protocol=listing.protocol,
+                tools=len(listing.tools),
                 duration_ms=round((self._clock.monotonic() - started) * 1000),
             )
         )
-        attempt.over.set()
+        connection.attempt.succeed()
 
-    async def _hold(self, client: Client) -> None:
+    async def _hold(self, connection: Connection, changes: Changes, listing: ServerListing) -> None:
         """Stay until the process ends, somebody drops the connection, or the pool closes."""
-        async with anyio.create_task_group() as group:
+        try:
+            async with anyio.create_task_group() as group:
 
-            async def leave_on(event: anyio.Event) -> None:
-                await event.wait()
-                group.cancel_scope.cancel()
+                async def leave_on(event: anyio.Event) -> None:
+                    await event.wait()
+                    group.cancel_scope.cancel()
 
-            group.start_soon(leave_on, self.watch.closed)
-            group.start_soon(leave_on, self._drop)
-            group.start_soon(self._follow, client)
-            group.start_soon(self._subscribe, client)
+                group.start_soon(leave_on, connection.watch.closed)
+                group.start_soon(leave_on, connection.ending)
+                group.start_soon(changes.follow, connection.client, listing, self._changed)
+                group.start_soon(changes.listen, connection.client)
+        finally:
+            self.connection = None
 
-    async def _follow(self, client: Client) -> None:
-        """List the tools anew when the server says that they changed; once for a storm of it."""
-        while True:
-            await self._relist.wait()
-            await anyio.sleep(0.1)
-            self._relist = anyio.Event()
-            before = self._listing
-            with suppress(MCPError, ValueError):
-                await self._list(client)
-            if before is not None and self._listing is not None:
-                self._compare(before, self._listing)
-
-    async def _subscribe(self, client: Client) -> None:
-        """Listen for changes where the protocol has a stream for them."""
-        if client.protocol_version not in types.version.MODERN_PROTOCOL_VERSIONS:
-            return
-        tools = client.server_capabilities.tools
-        if tools is None or not tools.list_changed:
-            return
-        with suppress(MCPError):
-            async with client.listen(tools_list_changed=True) as changes:
-                async for change in changes:
-                    if isinstance(change, ToolsListChanged):
-                        self._relist.set()
-
-    def _compare(self, before: ServerListing, now: ServerListing) -> None:
-        if (change := listing_change(before, now)) is not None:
+    def _changed(self, now: ServerListing) -> None:
+        before, self._listing = self._listing, now
+        if before is not None and (change := listing_change(before, now)) is not None:
             self._emit(change)
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
@@ -248,33 +248,20 @@ class Link:
             ev.ServerLog(server=self.spec.name, level=str(params.level), text=str(params.data))
         )
 
-    async def _told(self, message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._relist.set()
-
     def _ended(self, fault: BaseException | None) -> None:
+        self.error = reason_of(fault, self.watch)
+        if self._closed:
+            return
         self.state = "failed"
-        self.error = self._reason(fault)
         self._emit(
             ev.ServerFailed(server=self.spec.name, error=self.error, stderr=self.watch.tail())
         )
 
-    def _failed(self, attempt: Attempt, fault: BaseException | None) -> None:
-        self._ended(fault)
-        attempt.error = self._fault(self.error)
-        attempt.over.set()
-
-    def _reason(self, fault: BaseException | None) -> str:
-        if isinstance(fault, HubError):
-            return str(fault)
-        if isinstance(fault, LaunchError | TimeoutError):
-            text = str(fault)
-        elif isinstance(fault, MCPError):
-            text = "the connection closed" if _is_closed(fault) else f"it answered: {fault.message}"
-        else:
-            text = f"{type(fault).__name__}: {fault}" if fault else "the connection ended"
-        details = self.watch.describe()
-        return f"{text} ({details})" if details else text
+    def _silence(self) -> str:
+        return (
+            f"it did not answer within {self.spec.start_timeout:g} s of its start; if it needs "
+            f"longer, raise servers.{self.spec.name}.start_timeout"
+        )
 
     def _fault(self, text: str) -> ServerError:
         return ServerError(
@@ -284,16 +271,6 @@ class Link:
         )
 
 
-def _is_closed(error: MCPError) -> bool:
-    return error.code == types.CONNECTION_CLOSED
-
-
-def _died_of_probe(fault: BaseException | None) -> bool:
-    """Say whether a server may have ended because it does not know the modern handshake."""
-    return isinstance(fault, MCPError) and _is_closed(fault)
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
-    return [error]
+def _speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:
+    """Say whether a server may have failed because it was greeted in the wrong protocol."""
+    return is_closed(fault) if mode == "auto" else isinstance(fault, MCPError)

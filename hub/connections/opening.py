@@ -1,6 +1,5 @@
 """How each kind of server is reached: what goes into an MCP client, and with which environment."""
 
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from hub.connections.mending import Mending
 from hub.connections.stdio import server_environment, stdio_transport
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
@@ -22,6 +22,8 @@ BUNDLED: Mapping[str, str] = {
     "notes": "hub_servers.notes",
 }
 """The servers that come with the hub, and the module of each."""
+HTTP_READ_LIMIT = 3600.0
+"""Seconds that an HTTP response may be silent; calls have limits of their own, far below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +48,20 @@ def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
     """
     spec = place.resolve(spec)
     if spec.transport == "http":
-        return _http(spec)
+        return _http(spec, watch)
     if spec.transport == "memory":
         return import_module(_module(spec)).create_server(place.workspace)
     return _stdio(spec, place, watch)
 
 
 def _stdio(spec: ServerSpec, place: Place, watch: Watch) -> AbstractAsyncContextManager[Any]:
-    argv = [spec.command, *spec.args]
-    if spec.command in BUNDLED and not spec.args:
-        argv = [sys.executable, "-m", _module(spec), "--root", str(place.workspace)]
-    cwd = place.workspace / spec.cwd if spec.cwd else place.workspace
-    env = server_environment(place.env, spec.env)
-    return stdio_transport(argv, cwd=cwd, env=env, watch=watch)
+    return stdio_transport(
+        [spec.command, *spec.args],
+        cwd=place.workspace / spec.cwd if spec.cwd else place.workspace,
+        env=server_environment(place.env, spec.env),
+        watch=watch,
+        probe_limit=spec.start_timeout / 2,
+    )
 
 
 def _module(spec: ServerSpec) -> str:
@@ -73,9 +76,17 @@ def _module(spec: ServerSpec) -> str:
 
 
 @asynccontextmanager
-async def _http(spec: ServerSpec) -> AsyncIterator[Any]:
-    async with (
-        create_mcp_http_client(headers=dict(spec.headers)) as http,
-        streamable_http_client(spec.url, http_client=http, max_sse_event_size=None) as streams,
-    ):
-        yield streams
+async def _http(spec: ServerSpec, watch: Watch) -> AsyncIterator[Any]:
+    async def notice(response: Any) -> None:
+        if response.request.method == "POST":
+            watch.status = response.status_code if response.status_code >= 400 else 0
+
+    async with create_mcp_http_client(headers=dict(spec.headers)) as http:
+        # In the order of httpx2: connect, read, write, pool.
+        http.timeout = (spec.start_timeout, HTTP_READ_LIMIT, spec.start_timeout, spec.call_timeout)
+        http.event_hooks = {"response": [notice]}
+        async with streamable_http_client(spec.url, http_client=http, max_sse_event_size=None) as (
+            incoming,
+            outgoing,
+        ):
+            yield Mending(incoming, watch), outgoing

@@ -1,24 +1,29 @@
 """The stdio transport: a server process in a group of its own, one JSON message a line."""
 
+import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import types
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
 
+from hub.connections.lines import Lines
+from hub.connections.mending import message_of
 from hub.connections.watch import Watch
 from hub_servers.processes import GroupProcess, start
 
-MAX_LINE = 8 * 1024 * 1024
-"""Bytes of one message; a longer line is noise and is thrown away to its end."""
-EXIT_GRACE = 1.0
+EXIT_GRACE = 0.7
 """Seconds that a server has to exit by itself once its input is closed."""
 TERM_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
+LAST_WORDS = 0.1
+"""Seconds that the end of standard error is waited for once the process has ended."""
+PROBE = "server/discover"
+"""The request that older servers do not know, and some do not answer."""
 PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
 """Variables of ours that every server gets, and those that begin with ``LC_``."""
 
@@ -36,107 +41,119 @@ def server_environment(ours: Mapping[str, str], extra: Mapping[str, str]) -> dic
 
 @asynccontextmanager
 async def stdio_transport(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], watch: Watch
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    watch: Watch,
+    probe_limit: float = math.inf,
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Start a server and yield its two streams; leaving the block ends it and all it started.
+
+    A probe for the modern protocol that is not answered within ``probe_limit`` seconds is answered
+    in the server's stead: it does not know it.
 
     Raises:
         LaunchError: the program cannot be started.
     """
     process = await start(argv, env=env, cwd=cwd)
     send_in, receive_in = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    send_out, receive_out = anyio.create_memory_object_stream[SessionMessage](0)
-    streams: list[Any] = [send_in, receive_in, send_out, receive_out]
+    # Without a bound, so that a server that does not read holds up none of its callers.
+    send_out, receive_out = anyio.create_memory_object_stream[SessionMessage](math.inf)
+    pipes = _Pipes(process, watch, send_in, probe_limit)
     async with anyio.create_task_group() as group:
-        group.start_soon(_read, process, send_in, watch)
-        group.start_soon(_write, process, receive_out, send_in)
-        group.start_soon(_listen, process, watch)
         try:
+            group.start_soon(pipes.read)
+            group.start_soon(pipes.write, receive_out)
+            group.start_soon(pipes.listen)
             yield receive_in, send_out
         finally:
             with anyio.CancelScope(shield=True):
                 receive_in.close()
-                send_out.close()
-                await _stop(process, watch)
-                for stream in streams:
+                await pipes.stop()
+                for stream in (send_in, send_out, receive_out):
                     stream.close()
             group.cancel_scope.cancel()
 
 
-async def _read(
-    process: GroupProcess,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    watch: Watch,
-) -> None:
-    stdout = process.process.stdout
-    assert stdout is not None
-    buffer, too_long = b"", False
-    try:
-        async with incoming:
-            while True:
-                *lines, buffer = (buffer + await stdout.receive()).split(b"\n")
-                for line in lines:
-                    if too_long:
-                        too_long = False
-                    elif message := _message(line, watch):
-                        await incoming.send(message)
-                if len(buffer) > MAX_LINE:
-                    watch.skipped(buffer[:200].decode("utf-8", "replace"))
-                    buffer, too_long = b"", True
-    except _GONE:
-        pass
-    with anyio.move_on_after(EXIT_GRACE):
-        watch.exit_code = await process.wait()
-    watch.closed.set()
-    with suppress(*_GONE):
-        while True:
-            await stdout.receive()
+@dataclass(slots=True)
+class _Pipes:
+    """The three pipes of a server process."""
 
+    process: GroupProcess
+    watch: Watch
+    incoming: MemoryObjectSendStream[SessionMessage | Exception]
+    probe_limit: float
 
-def _message(line: bytes, watch: Watch) -> SessionMessage | None:
-    text = line.decode("utf-8", "replace").strip("\ufeff \t\r")
-    if not text:
-        return None
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
-    except ValueError:
-        watch.skipped(text)
-        return None
-
-
-async def _write(
-    process: GroupProcess,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-) -> None:
-    stdin = process.process.stdin
-    assert stdin is not None
-    try:
-        async with outgoing:
-            async for item in outgoing:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await stdin.send(text.encode("utf-8", "replace") + b"\n")
-    except _GONE:
-        await incoming.aclose()
-
-
-async def _listen(process: GroupProcess, watch: Watch) -> None:
-    stderr = process.process.stderr
-    assert stderr is not None
-    with suppress(*_GONE):
-        while True:
-            watch.heard((await stderr.receive()).decode("utf-8", "replace"))
-
-
-async def _stop(process: GroupProcess, watch: Watch) -> None:
-    """Close the server's input, let it go by itself, then end its group to the last grandchild."""
-    if process.process.stdin is not None:
+    async def read(self) -> None:
+        """Hand on every message; read on when nobody listens, so that the server can write."""
+        stdout = self.process.process.stdout
+        assert stdout is not None
+        lines, listening = Lines(self.watch.skipped), True
         with suppress(*_GONE):
-            await process.process.stdin.aclose()
-    with anyio.move_on_after(EXIT_GRACE):
-        watch.exit_code = await process.wait()
-    await process.end(TERM_GRACE)
-    if watch.exit_code is None:
-        watch.exit_code = process.returncode
-    await process.aclose()
-    watch.closed.set()
+            while True:
+                for line in lines.feed(await stdout.receive()):
+                    message = message_of(line, self.watch) if listening else None
+                    if message is not None:
+                        listening = await self._hand_on(message)
+        self.incoming.close()
+        with anyio.move_on_after(EXIT_GRACE):
+            self.watch.exit_code = await self.process.wait()
+        with anyio.move_on_after(LAST_WORDS):
+            await self.watch.silent.wait()
+        self.watch.closed.set()
+
+    async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Send every message; an end of the server's input is the end of the connection."""
+        stdin = self.process.process.stdin
+        assert stdin is not None
+        async with anyio.create_task_group() as probes:
+            try:
+                async for item in outgoing:
+                    message = item.message
+                    if isinstance(message, types.JSONRPCRequest) and message.method == PROBE:
+                        probes.start_soon(self._answer_probe, message.id)
+                    text = message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await stdin.send(text.encode("utf-8", "replace") + b"\n")
+            except _GONE:
+                self.incoming.close()
+            probes.cancel_scope.cancel()
+
+    async def listen(self) -> None:
+        """Keep what the server says on standard error."""
+        stderr = self.process.process.stderr
+        assert stderr is not None
+        with suppress(*_GONE):
+            while True:
+                self.watch.heard(await stderr.receive())
+        self.watch.silent.set()
+
+    async def stop(self) -> None:
+        """Close the input, let the server go by itself, then end its group to the last."""
+        if self.process.process.stdin is not None:
+            with suppress(*_GONE), anyio.move_on_after(EXIT_GRACE):
+                await self.process.process.stdin.aclose()
+        with anyio.move_on_after(EXIT_GRACE):
+            self.watch.exit_code = await self.process.wait()
+        await self.process.end(TERM_GRACE)
+        if self.watch.exit_code is None:
+            self.watch.exit_code = self.process.returncode
+        await self.process.aclose()
+        self.watch.closed.set()
+
+    async def _hand_on(self, message: SessionMessage) -> bool:
+        try:
+            await self.incoming.send(message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return False
+        return True
+
+    async def _answer_probe(self, request: types.RequestId) -> None:
+        if self.probe_limit == math.inf:
+            return
+        await anyio.sleep(self.probe_limit)
+        error = types.ErrorData(
+            code=types.METHOD_NOT_FOUND, message=f"no answer within {self.probe_limit:g} s"
+        )
+        reply = types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+        await self._hand_on(SessionMessage(reply))

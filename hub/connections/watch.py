@@ -1,37 +1,45 @@
-"""What is known of a server process from outside: its last words and how it ended."""
+"""What is known of a server from outside: its last words, its noise, and how it ended."""
 
+import codecs
 from collections import deque
 
 import anyio
 
 STDERR_LINES = 50
-STDERR_LINE_LENGTH = 500
+LINE_LENGTH = 500
+"""Characters that are kept of one line."""
 
 
 class Watch:
-    """Follows one server process from start to end."""
+    """Follows one server from its start to its end."""
 
     def __init__(self) -> None:
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._rest = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.closed = anyio.Event()
         """The connection is dead: the process ended or closed its output."""
+        self.silent = anyio.Event()
+        """Standard error has been read to its end."""
         self.exit_code: int | None = None
         self.noise = 0
         """Lines on standard output that were no messages."""
         self.first_noise = ""
         """The first of them."""
+        self.status = 0
+        """HTTP status of the latest request that was refused; 0 when the latest was not."""
 
-    def heard(self, text: str) -> None:
+    def heard(self, data: bytes) -> None:
         """Keep what the process wrote to standard error."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        self._rest = self._rest[-STDERR_LINE_LENGTH:]
-        self._stderr.extend(line[:STDERR_LINE_LENGTH].rstrip() for line in lines if line.strip())
+        *lines, rest = (self._rest + self._decoder.decode(data)).split("\n")
+        self._rest = rest[:LINE_LENGTH]
+        self._stderr.extend(line[:LINE_LENGTH].rstrip() for line in lines if line.strip())
 
-    def skipped(self, line: str) -> None:
+    def skipped(self, line: bytes) -> None:
         """Count a line on standard output that was no message."""
         self.noise += 1
-        self.first_noise = self.first_noise or line[:STDERR_LINE_LENGTH]
+        if not self.first_noise:
+            self.first_noise = line[: 4 * LINE_LENGTH].decode("utf-8", "replace")[:LINE_LENGTH]
 
     def tail(self, lines: int = 10) -> str:
         """Return the last lines of standard error."""
@@ -41,8 +49,10 @@ class Watch:
     def describe(self) -> str:
         """Say how the process ended and what it said last."""
         parts = [] if self.exit_code is None else [f"exit code {self.exit_code}"]
+        if self.status:
+            parts.append(f"HTTP status {self.status}")
         if tail := self.tail(5):
             parts.append(f"its last words on stderr: {tail}")
-        elif self.noise:
+        if self.noise:
             parts.append(f"{self.noise} lines of its output were no messages: {self.first_noise}")
         return "; ".join(parts)

@@ -1,0 +1,144 @@
+"""One call of a tool: its deadline, its progress, and what is said when it comes to nothing."""
+
+from typing import Any
+
+import anyio
+from mcp import MCPError, types
+from pydantic import TypeAdapter, ValidationError
+
+from hub.connections.faults import is_unreached
+from hub.connections.link import Connection, Link
+from hub.connections.results import outcome_of
+from hub.core.errors import ServerError
+from hub.core.messages import ToolOutcome
+from hub.core.ports import CallContext
+from hub.core.text import without_surrogates
+
+HARD_MAXIMUM = 10
+"""A call that reports progress may take so many times its limit."""
+END_WAIT = 1.5
+"""Seconds that a lost call waits to learn how the connection ended."""
+SESSION_LOST = ("session not found", "session terminated")
+"""How HTTP servers of the handshake era say that they have forgotten us."""
+STATUS_LOST = (400, 404, 410)
+"""HTTP statuses by which others say it."""
+
+_Answer = types.CallToolResult | types.InputRequiredResult
+_ANSWER: TypeAdapter[_Answer] = TypeAdapter(_Answer)
+
+
+async def call_tool(
+    link: Link, tool: str, arguments: dict[str, Any], context: CallContext
+) -> ToolOutcome:
+    """Call a tool; a server that is gone or silent gives an error outcome, not an exception.
+
+    A call that surely did not run, since the server had forgotten the session or could not be
+    reached, is sent once more over a new connection; no other call is ever repeated.
+    """
+    outcome = await _once(link, tool, arguments, context)
+    if outcome.kind in ("session_lost", "not_sent"):
+        outcome = await _once(link, tool, arguments, context)
+    return outcome
+
+
+async def _once(
+    link: Link, tool: str, arguments: dict[str, Any], context: CallContext
+) -> ToolOutcome:
+    try:
+        connection = link.connection or await link.connect()
+    except ServerError as error:
+        return _error(f"{error} The call was not run.", "server_unavailable")
+    params = types.CallToolRequestParams(name=tool, arguments=_encodable(arguments))
+    limit = link.spec.call_timeout
+    started = anyio.current_time()
+    with anyio.CancelScope(deadline=started + limit) as scope:
+
+        async def told(
+            progress: float, total: float | None = None, message: str | None = None
+        ) -> None:
+            latest = started + limit * HARD_MAXIMUM
+            scope.deadline = min(anyio.current_time() + limit, latest)
+            context.progress(message or "", progress, total)
+
+        try:
+            answer = await connection.client.session.send_request(
+                types.CallToolRequest(params=params), _ANSWER, progress_callback=told
+            )
+        except MCPError as error:
+            return await _refused(link, connection, error)
+        except ValidationError as error:
+            faults = "; ".join(fault["msg"] for fault in error.errors()[:3])
+            return _error(
+                f"The tool ran, but its answer does not follow the protocol: {faults}.",
+                "invalid_result",
+            )
+        except (RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return await _lost(link, connection)
+        return _outcome(answer)
+    took = anyio.current_time() - started
+    return _error(
+        f"The tool gave no answer within {took:.3g} s and was cancelled; it may have run.",
+        "timeout",
+    )
+
+
+def _outcome(answer: _Answer) -> ToolOutcome:
+    if isinstance(answer, types.CallToolResult):
+        return outcome_of(answer)
+    asked = ", ".join(answer.input_requests or {}) or "something"
+    return _error(
+        f"The tool asks for input that hub cannot give it ({asked:.200}); it was not completed.",
+        "input_required",
+    )
+
+
+async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolOutcome:
+    if error.code == types.CONNECTION_CLOSED:
+        return await _lost(link, connection)
+    status = connection.watch.status if link.spec.transport == "http" else 0
+    said = error.message.lower()
+    if any(sign in said for sign in SESSION_LOST) or _forgot(said, status):
+        link.drop(connection)
+        return _error("The server forgot the session; the call was not run.", "session_lost")
+    details = f", HTTP status {status}" if status else ""
+    return _error(f"The server answered: {error.message} ({error.code}{details})", "server_error")
+
+
+def _forgot(said: str, status: int) -> bool:
+    return status in STATUS_LOST and said in ("server returned an error response", "not found")
+
+
+async def _lost(link: Link, connection: Connection) -> ToolOutcome:
+    """Say how the connection ended under a call."""
+    stdio = link.spec.transport == "stdio"
+    with anyio.move_on_after(END_WAIT):
+        await (connection.watch.closed if stdio else connection.attempt.finished).wait()
+    if is_unreached(connection.fault):
+        return _error(
+            f"MCP server {link.spec.name!r} cannot be reached: {connection.fault}. "
+            "The call was not run.",
+            "not_sent",
+        )
+    details = connection.watch.describe() if stdio else link.error
+    return _error(
+        f"The connection to MCP server {link.spec.name!r} was lost during the call"
+        f"{f' ({details})' if details else ''}; the call may have run.",
+        "server_lost",
+    )
+
+
+def _encodable(value: Any) -> Any:
+    """Return JSON values without lone surrogates, which no transport can carry."""
+    match value:
+        case str():
+            return without_surrogates(value)
+        case dict():
+            return {without_surrogates(str(k)): _encodable(v) for k, v in value.items()}
+        case list():
+            return [_encodable(item) for item in value]
+        case _:
+            return value
+
+
+def _error(text: str, kind: str) -> ToolOutcome:
+    return ToolOutcome(without_surrogates(text), is_error=True, kind=kind)
