@@ -77,7 +77,7 @@ async def test_a_clean_up_that_is_stuck_does_not_keep_the_process(
         desk.stopper.end()
     desk.stopper.cancel_run = None
     desk.stopper.interrupt(10.0)
-    assert await anyio.to_thread.run_sync(desk.left.wait, 0.5) is not ends
+    assert await anyio.to_thread.run_sync(desk.left.wait, 0.3) is not ends
 
 
 @pytest.mark.parametrize(
