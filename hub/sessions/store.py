@@ -55,7 +55,7 @@ class SqliteStore:
         self._path = path
         self._now = now
         self._opened: sqlite3.Connection | None = None
-        self._positions: dict[str, int] = {}
+        self._positions: dict[str, int] = {}  # of sessions that were written here; may be behind
 
     def create(self, session: str, *, parent: str, role: str, workspace: str) -> None:
         """Register a session before its first event.
@@ -87,7 +87,7 @@ class SqliteStore:
         """
         session, seq = event.session, event.seq
         position = self._positions.get(session)
-        if position is None:
+        if position is None or seq != position + 1:
             position = self._position(session)
         if seq != position + 1:
             raise StoreError(
@@ -103,7 +103,6 @@ class SqliteStore:
             else:
                 self._insert_with(change, row, connection)
         except sqlite3.IntegrityError:
-            self._positions.pop(session, None)
             raise self._collision(session, seq) from None
         except sqlite3.Error as error:
             raise store_error(self._path, error, connection) from error
@@ -171,7 +170,6 @@ class SqliteStore:
     def close(self) -> None:
         """Close the file; it is opened again when it is used again."""
         connection, self._opened = self._opened, None
-        self._positions.clear()
         if connection is not None:
             connection.close()
 

@@ -79,6 +79,15 @@ def test_a_plain_log_is_the_conversation() -> None:
     assert conversation.unsettled() == []
 
 
+def test_a_result_keeps_whether_it_is_an_error() -> None:
+    """What failed is not told as a success."""
+    log = numbered(answer("", "a", "b"), result("a", "no", is_error=True), result("b"))
+    assert Conversation(log).messages[1:] == [
+        ToolMessage("a", "files__read", "no", is_error=True),
+        ToolMessage("b", "files__read", "ok"),
+    ]
+
+
 def test_results_stand_in_call_order_however_they_arrive() -> None:
     """Parallel calls that end out of order are still answered in call order (A4)."""
     log = numbered(answer("", "a", "b", "c"), result("c", "3"), result("a", "1"), result("b", "2"))
@@ -234,6 +243,11 @@ def test_an_event_counts_once() -> None:
         conversation.apply(event)
     assert conversation.messages == before
     assert conversation.ignored == []
+
+
+def test_events_without_a_number_all_count() -> None:
+    """Only a number tells that an event came before."""
+    assert len(Conversation([user("one"), user("one")]).messages) == 2
 
 
 def test_the_list_of_messages_only_grows() -> None:

@@ -77,8 +77,10 @@ def test_a_copy_holds_what_another_process_has_just_stored(path: Path) -> None:
 
 def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
     """All steps happen or none; the next attempt starts from the same store."""
-    with opened(path) as raw, pytest.raises(sqlite3.OperationalError):
-        prepare(raw, path, BROKEN)
+    with opened(path) as raw:
+        with pytest.raises(sqlite3.OperationalError):
+            prepare(raw, path, BROKEN)
+        assert not raw.in_transaction
     assert version(path) == len(MIGRATIONS)
     assert SqliteStore(path).read("s-1").last_seq == 1
     with opened(path) as raw:
@@ -103,6 +105,14 @@ def test_a_fresh_store_needs_no_copy(path: Path) -> None:
     with opened(path) as raw:
         prepare(raw, path)
     assert [file.name for file in path.parent.iterdir()] == ["hub.db"]
+
+
+def test_an_event_costs_no_wait_for_the_disk(path: Path) -> None:
+    """A write-ahead log that is flushed at checkpoints: kill -9 loses nothing, and it is quick."""
+    with opened(path) as raw:
+        prepare(raw, path)
+        assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert raw.execute("PRAGMA synchronous").fetchone() == (1,)
 
 
 def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:

@@ -136,6 +136,21 @@ def test_a_second_writer_of_one_session_is_refused(path: Path, store: SqliteStor
     other.close()
 
 
+def test_a_writer_that_has_read_what_another_wrote_may_go_on(
+    path: Path, store: SqliteStore
+) -> None:
+    """Whoever reads the log again and follows its last event is no rival."""
+    fill(store, 2)
+    other = SqliteStore(path)
+    other.append(note(3))
+    with pytest.raises(StoreError):
+        store.append(note(3))
+    other.append(note(4))
+    other.close()
+    store.append(note(store.read("s-1").last_seq + 1))
+    assert store.read("s-1").last_seq == 5
+
+
 def test_a_refused_event_leaves_the_summary_alone(path: Path, store: SqliteStore) -> None:
     """An event and what it changes in the list of sessions are one transaction."""
     fill(store, 1)
@@ -147,6 +162,26 @@ def test_a_refused_event_leaves_the_summary_alone(path: Path, store: SqliteStore
     assert store.get_session("s-1").tokens == 5
     fill(store, 2, session="s-2")
     other.close()
+
+
+def test_a_long_log_is_read_page_by_page(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two pages the store is free, and no event is lost or doubled at an edge."""
+    monkeypatch.setattr(store_module, "PAGE", 3)
+    fill(store, 10)
+    reading = store.events("s-1")
+    first = next(reading)
+    store.append(note(11))
+    assert [event.seq for event in (first, *reading)] == list(range(1, 12))
+
+
+def test_sessions_that_are_each_others_parents_do_not_hang(path: Path, store: SqliteStore) -> None:
+    """A circle in a spoilt table costs nothing but its sense."""
+    for session, parent in [("s-1", "s-2"), ("s-2", "s-1")]:
+        store.create(session, parent=parent, role="lead", workspace="/w")
+        store.append(ev.UsageEvent(session=session, seq=1, input_tokens=5, output_tokens=0))
+    assert store.get_session("s-1").tree_tokens == 10
 
 
 WRITER = """
