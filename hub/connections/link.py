@@ -129,6 +129,11 @@ class Link:
         if self.connection is connection:
             self.connection = None
 
+    async def idle(self) -> None:
+        """Wait until no start and no connection is under way."""
+        if (attempt := self._attempt) is not None:
+            await attempt.finished.wait()
+
     async def leave(self) -> None:
         """Let the connection go, if there is one, and wait for its end."""
         if (connection := self.connection) is not None:
