@@ -19,6 +19,8 @@ class Attempt:
     """Why it failed."""
     finished: anyio.Event = field(default_factory=anyio.Event)
     """The connection that came of it has ended, too."""
+    fault: BaseException | None = None
+    """What ended it."""
 
     async def settled(self) -> bool:
         """Wait for the end of the start, at most to its deadline; say whether it has ended."""

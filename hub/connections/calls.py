@@ -113,9 +113,9 @@ async def _lost(link: Link, connection: Connection) -> ToolOutcome:
     stdio = link.spec.transport == "stdio"
     with anyio.move_on_after(END_WAIT):
         await (connection.watch.closed if stdio else connection.attempt.finished).wait()
-    if is_unreached(connection.fault):
+    if is_unreached(connection.attempt.fault):
         return _error(
-            f"MCP server {link.spec.name!r} cannot be reached: {connection.fault}. "
+            f"MCP server {link.spec.name!r} cannot be reached: {connection.attempt.fault}. "
             "The call was not run.",
             "not_sent",
         )

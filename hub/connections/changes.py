@@ -15,6 +15,15 @@ FIRST_PAUSE = 0.1
 """Seconds between an announcement and the listing, in which further ones join it."""
 LONGEST_PAUSE = 30.0
 """What the pause grows to while announcements bring nothing new."""
+READY_LIMIT = 1.0
+"""Seconds that the list of tools waits for the stream of announcements."""
+
+
+def has_stream(client: Client) -> bool:
+    """Say whether a server announces changes on a stream that has to be opened."""
+    tools = client.server_capabilities.tools
+    modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return modern and tools is not None and bool(tools.list_changed)
 
 
 class Changes:
@@ -23,6 +32,7 @@ class Changes:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._announced = anyio.Event()
+        self._listening = anyio.Event()
 
     def announce(self) -> None:
         """The server says that its list of tools has changed."""
@@ -57,24 +67,30 @@ class Changes:
 
     async def listen(self, client: Client) -> None:
         """Hear announcements where the protocol has a stream for them; open it again when lost."""
-        tools = client.server_capabilities.tools
-        modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if not modern or tools is None or not tools.list_changed:
+        if not has_stream(client):
             return
         pause = FIRST_PAUSE
         while True:
             with suppress(SubscriptionLost):
                 try:
                     async with client.listen(tools_list_changed=True) as events:
+                        self._listening.set()
                         async for event in events:
                             if isinstance(event, ToolsListChanged):
                                 pause = FIRST_PAUSE
                                 self.announce()
                 except MCPError:
+                    self._listening.set()
                     return
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
             self.announce()
+
+    async def ready(self, client: Client) -> None:
+        """Wait until announcements are heard, so that none falls between the list and them."""
+        if has_stream(client):
+            with anyio.move_on_after(READY_LIMIT):
+                await self._listening.wait()
 
     async def told(self, message: object) -> None:
         """Take a notification of the older protocol."""

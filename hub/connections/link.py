@@ -40,8 +40,6 @@ class Connection:
     attempt: Attempt
     ending: anyio.Event
     """Set to let it go."""
-    fault: BaseException | None = None
-    """What ended it."""
 
 
 class Link:
@@ -186,33 +184,36 @@ class Link:
             if any(isinstance(leaf, KeyboardInterrupt | SystemExit) for leaf in leaves(error)):
                 raise
             await anyio.lowlevel.checkpoint()
-            return telling_leaf(error)
+            attempt.fault = telling_leaf(error)
+            return attempt.fault
+        finally:
+            self.connection = None
         return None
 
     async def _connected(self, mode: Mode, attempt: Attempt) -> None:
-        connection: Connection | None = None
         changes, started = Changes(self._clock), self._clock.monotonic()
-        try:
-            with anyio.CancelScope(deadline=attempt.deadline) as connecting:
-                async with Client(
-                    open_server(self.spec, self._place, self.watch),
-                    mode=mode,
-                    client_info=types.Implementation(name="hub", version=__version__),
-                    logging_callback=self._logged,
-                    message_handler=changes.told,
-                    cache=None,
-                ) as client:
+        with anyio.CancelScope(deadline=attempt.deadline) as connecting:
+            async with Client(
+                open_server(self.spec, self._place, self.watch),
+                mode=mode,
+                client_info=types.Implementation(name="hub", version=__version__),
+                logging_callback=self._logged,
+                message_handler=changes.told,
+                cache=None,
+            ) as client:
+                connection = Connection(client, self.watch, attempt, anyio.Event())
+                async with anyio.create_task_group() as group:
+                    group.start_soon(changes.listen, client)
+                    await changes.ready(client)
                     self._listing = await list_server(client, self.spec.name)
                     connecting.deadline = float("inf")
-                    connection = Connection(client, self.watch, attempt, anyio.Event())
+                    group.start_soon(changes.follow, client, self._listing, self._changed)
                     self._up(connection, self._listing, started)
-                    await self._hold(connection, changes, self._listing)
-            if connecting.cancelled_caught and connection is None:
-                raise TimeoutError(self._silence())
-        except BaseException as error:
-            if connection is not None:
-                connection.fault = telling_leaf(error)
-            raise
+                    await _hold(connection)
+                    self.connection = None
+                    group.cancel_scope.cancel()
+        if connecting.cancelled_caught and not attempt.over.is_set():
+            raise TimeoutError(self._silence())
 
     def _up(self, connection: Connection, listing: ServerListing, started: float) -> None:
         self.connection, self.state, self.error = connection, "connected", ""
@@ -226,22 +227,6 @@ class Link:
             )
         )
         connection.attempt.succeed()
-
-    async def _hold(self, connection: Connection, changes: Changes, listing: ServerListing) -> None:
-        """Stay until the process ends, somebody drops the connection, or the pool closes."""
-        try:
-            async with anyio.create_task_group() as group:
-
-                async def leave_on(event: anyio.Event) -> None:
-                    await event.wait()
-                    group.cancel_scope.cancel()
-
-                group.start_soon(leave_on, connection.watch.closed)
-                group.start_soon(leave_on, connection.ending)
-                group.start_soon(changes.follow, connection.client, listing, self._changed)
-                group.start_soon(changes.listen, connection.client)
-        finally:
-            self.connection = None
 
     def _changed(self, now: ServerListing) -> None:
         before, self._listing = self._listing, now
@@ -274,6 +259,18 @@ class Link:
             server=self.spec.name,
             where=str(self.spec.origin),
         )
+
+
+async def _hold(connection: Connection) -> None:
+    """Return when the process has ended or somebody drops the connection."""
+    async with anyio.create_task_group() as group:
+
+        async def leave_on(event: anyio.Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        group.start_soon(leave_on, connection.watch.closed)
+        group.start_soon(leave_on, connection.ending)
 
 
 def _speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:

@@ -85,7 +85,7 @@ async def test_the_last_words_of_a_server_are_shown(tmp_path: Path):
     """What it printed on stderr before it died is in the error and in the event (H5)."""
     heard = Heard()
     async with open_pool(faulty("bad", "exit_on_start=3"), workspace=tmp_path, heard=heard) as pool:
-        with pytest.raises(ServerError, match="its last words on stderr: .+"):
+        with pytest.raises(ServerError, match=r"its last words on stderr: .+"):
             await pool.listing("bad")
     assert heard.of(ev.ServerFailed)[0].stderr.strip()
 
