@@ -6,8 +6,9 @@ import anyio
 from mcp import MCPError, types
 from pydantic import TypeAdapter, ValidationError
 
+from hub.connections.connection import Connection
 from hub.connections.faults import is_unreached
-from hub.connections.link import Connection, Link
+from hub.connections.link import Link
 from hub.connections.results import outcome_of
 from hub.core.errors import ServerError
 from hub.core.messages import ToolOutcome
@@ -60,10 +61,14 @@ async def _once(
             scope.deadline = min(anyio.current_time() + limit, latest)
             context.progress(message or "", progress, total)
 
+        connection.calls += 1
         try:
-            answer = await connection.client.session.send_request(
-                types.CallToolRequest(params=params), _ANSWER, progress_callback=told
-            )
+            try:
+                answer = await connection.client.session.send_request(
+                    types.CallToolRequest(params=params), _ANSWER, progress_callback=told
+                )
+            finally:
+                connection.done()
         except MCPError as error:
             return await _refused(link, connection, error)
         except ValidationError as error:
@@ -110,6 +115,7 @@ def _forgot(said: str, status: int) -> bool:
 
 async def _lost(link: Link, connection: Connection) -> ToolOutcome:
     """Say how the connection ended under a call."""
+    link.drop(connection)
     stdio = link.spec.transport == "stdio"
     with anyio.move_on_after(END_WAIT):
         await (connection.watch.closed if stdio else connection.attempt.finished).wait()

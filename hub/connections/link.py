@@ -5,7 +5,6 @@ with the first demand after it has died; a process at most a few times a minute.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import anyio
@@ -13,8 +12,8 @@ import anyio.lowlevel
 from mcp import Client, MCPError, types
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-from hub.connections.attempt import Attempt
 from hub.connections.changes import Changes
+from hub.connections.connection import Attempt, Connection
 from hub.connections.faults import is_closed, leaves, reason_of, telling_leaf
 from hub.connections.listing import list_server
 from hub.connections.opening import Place, open_server
@@ -29,17 +28,6 @@ from hub.version import __version__
 
 State = Literal["discovered", "starting", "connected", "failed", "crash-loop"]
 Mode = Literal["auto", "legacy"]
-
-
-@dataclass(slots=True, eq=False)
-class Connection:
-    """A live connection, as those who call through it hold it."""
-
-    client: Client
-    watch: Watch
-    attempt: Attempt
-    ending: anyio.Event
-    """Set to let it go."""
 
 
 class Link:
@@ -123,7 +111,7 @@ class Link:
 
     def drop(self, connection: Connection) -> None:
         """Let a connection go that is of no use any more."""
-        connection.ending.set()
+        connection.end()
         if self.connection is connection:
             self.connection = None
 
@@ -201,7 +189,7 @@ class Link:
                 message_handler=changes.told,
                 cache=None,
             ) as client:
-                connection = Connection(client, self.watch, attempt, anyio.Event())
+                connection = Connection(client, self.watch, attempt)
                 async with anyio.create_task_group() as group:
                     group.start_soon(changes.listen, client)
                     await changes.ready(client)
@@ -209,8 +197,10 @@ class Link:
                     connecting.deadline = float("inf")
                     group.start_soon(changes.follow, client, self._listing, self._changed)
                     self._up(connection, self._listing, started)
-                    await _hold(connection)
+                    await connection.hold()
                     self.connection = None
+                    if self.spec.transport == "http" and not self._closed:
+                        await connection.settle()
                     group.cancel_scope.cancel()
         if connecting.cancelled_caught and not attempt.over.is_set():
             raise TimeoutError(self._silence())
@@ -259,18 +249,6 @@ class Link:
             server=self.spec.name,
             where=str(self.spec.origin),
         )
-
-
-async def _hold(connection: Connection) -> None:
-    """Return when the process has ended or somebody drops the connection."""
-    async with anyio.create_task_group() as group:
-
-        async def leave_on(event: anyio.Event) -> None:
-            await event.wait()
-            group.cancel_scope.cancel()
-
-        group.start_soon(leave_on, connection.watch.closed)
-        group.start_soon(leave_on, connection.ending)
 
 
 def _speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:

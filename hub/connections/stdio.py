@@ -3,7 +3,7 @@
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -66,6 +66,7 @@ async def stdio_transport(
             group.start_soon(pipes.read)
             group.start_soon(pipes.write, receive_out)
             group.start_soon(pipes.listen)
+            group.start_soon(pipes.follow)
             yield receive_in, send_out
         finally:
             with anyio.CancelScope(shield=True):
@@ -84,6 +85,16 @@ class _Pipes:
     watch: Watch
     incoming: MemoryObjectSendStream[SessionMessage | Exception]
     probe_limit: float
+    _drained: anyio.Event = field(default_factory=anyio.Event)
+    """Standard output has been read to its end."""
+
+    async def follow(self) -> None:
+        """Wait for the end of the process, whoever still holds its pipes, and say it at once."""
+        self.watch.exit_code = await self.process.wait()
+        with anyio.move_on_after(LAST_WORDS):
+            await self._drained.wait()
+            await self.watch.silent.wait()
+        self._close()
 
     async def read(self) -> None:
         """Hand on every message; read on when nobody listens, so that the server can write."""
@@ -96,12 +107,10 @@ class _Pipes:
                     message = message_of(line, self.watch) if listening else None
                     if message is not None:
                         listening = await self._hand_on(message)
-        self.incoming.close()
+        self._drained.set()
         with anyio.move_on_after(EXIT_GRACE):
-            self.watch.exit_code = await self.process.wait()
-        with anyio.move_on_after(LAST_WORDS):
-            await self.watch.silent.wait()
-        self.watch.closed.set()
+            await self.watch.closed.wait()
+        self._close()
 
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Send every message; an end of the server's input is the end of the connection."""
@@ -139,6 +148,10 @@ class _Pipes:
         if self.watch.exit_code is None:
             self.watch.exit_code = self.process.returncode
         await self.process.aclose()
+        self.watch.closed.set()
+
+    def _close(self) -> None:
+        self.incoming.close()
         self.watch.closed.set()
 
     async def _hand_on(self, message: SessionMessage) -> bool:
