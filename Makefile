@@ -39,7 +39,7 @@ servers: $(VENV)/.dev
 	@$(BIN)/python tests/third_party/install.py
 
 test: $(VENV)/.dev servers
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -24,7 +24,7 @@ class CancelToken:
         """Why it was cancelled; None while it is not."""
         if parent is not None:
             parent._children.add(self)
-            self.reason = "parent" if parent.cancelled else None
+            self.reason = None if parent.reason is None else _inherited(parent.reason)
 
     @property
     def cancelled(self) -> bool:
@@ -43,7 +43,7 @@ class CancelToken:
         for scope in list(self._scopes):
             scope.cancel()
         for child in list(self._children):
-            child.cancel("parent" if reason == "user" else reason)
+            child.cancel(_inherited(reason))
 
     @contextmanager
     def scope(self) -> Iterator[anyio.CancelScope]:
@@ -61,3 +61,8 @@ class CancelToken:
         """Leave the tree: the work that it guarded has ended."""
         if self._parent is not None:
             self._parent._children.discard(self)
+
+
+def _inherited(reason: CancelReason) -> CancelReason:
+    """Return the reason as those below see it: what a user stops, a parent stops."""
+    return "parent" if reason == "user" else reason

@@ -35,9 +35,8 @@ def cut_middle(text: str, limit: int, *, unit: str = "characters") -> str:
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
-    tail = limit - head
-    left_out = len(text) - head - tail
-    return f"{text[:head]}\n[… {left_out} {unit} left out …]\n{text[-tail:]}"
+    tail = len(text) - (limit - head)
+    return f"{text[:head]}\n[… {tail - head} {unit} left out …]\n{text[tail:]}"
 
 
 def escape_markup(text: str) -> str:

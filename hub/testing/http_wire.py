@@ -30,17 +30,19 @@ class Connection:
         self._buffer = b""
 
     async def request(self) -> HttpRequest | None:
-        """Read the next request; None when the client has gone."""
+        """Read the next request; None when the client has gone or sends no HTTP."""
         head = await self._until(b"\r\n\r\n")
         if head is None:
             return None
         first, *lines = head.decode("latin-1").split("\r\n")
-        method, path, _ = first.split(" ", 2)
         headers = {}
         for line in lines:
             name, _, value = line.partition(":")
             headers[name.strip().lower()] = value.strip()
-        length = int(headers.get("content-length", "0"))
+        words, digits = first.split(" "), headers.get("content-length", "0")
+        if len(words) != 3 or not digits.isascii() or not digits.isdigit():
+            return None
+        method, path, length = words[0], words[1], int(digits)
         if length > MAX_BODY:
             return None
         body = await self._exactly(length)

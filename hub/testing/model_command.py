@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskStatus
 
 from hub.core.errors import HubError
 from hub.testing.model_server import model_server
@@ -42,7 +43,7 @@ async def _serve(given: argparse.Namespace) -> None:
         model_server(given.file, strict=not given.lenient, port=given.port) as server,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(_until_signal, group.cancel_scope)
+        await group.start(_until_signal, group.cancel_scope)
         if given.exit_with_parent:
             group.start_soon(_until_eof, group.cancel_scope)
         sys.stdout.write(json.dumps({"base_url": server.base_url, "pid": os.getpid()}) + "\n")
@@ -50,8 +51,11 @@ async def _serve(given: argparse.Namespace) -> None:
         await anyio.sleep_forever()
 
 
-async def _until_signal(scope: anyio.CancelScope) -> None:
+async def _until_signal(
+    scope: anyio.CancelScope, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             scope.cancel()
 
