@@ -27,6 +27,7 @@ from hub.models.call_ids import ids_of
 from hub.models.chat_check import check
 from hub.models.chat_fault import AttemptFailed, Place, of_status, of_stream
 from hub.models.chat_feed import Fed, Feed
+from hub.models.chat_lanes import transport_to
 from hub.models.chat_reader import read
 from hub.models.chat_retry import Retries
 from hub.models.chat_sse import NotEvents
@@ -208,7 +209,7 @@ def client_for(spec: ModelSpec) -> openai.AsyncOpenAI:
     parts = urlsplit(place.base_url)
     plain = parts.scheme == "http"
     http = httpx2.AsyncClient(
-        # a context with the system's authorities takes 20 ms to build and plain HTTP needs none
+        transport=transport_to(plain=plain),
         verify=not plain,
         follow_redirects=not plain,
         timeout=httpx2.Timeout(None, connect=spec.connect_timeout),
