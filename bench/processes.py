@@ -1,0 +1,126 @@
+"""Processes: the model server, and what is measured against it."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench import scripts
+
+ROOT = Path(__file__).parents[1]
+PATIENCE = 300
+"""Seconds that any one process may take."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A workspace, and a home that holds nothing but what the measured programs put there."""
+
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Path:
+        """Folder with a few small files."""
+        return self.folder / "work"
+
+
+@contextmanager
+def place() -> Iterator[Place]:
+    """Make a workspace and an empty home; both go at the end."""
+    with TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        kept = {key: value for key, value in os.environ.items() if not _is_setting(key)}
+        env = kept | {f"XDG_{kind}_HOME": name for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
+        env |= {"HOME": name, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none"}
+        (folder / "work").mkdir()
+        scripts.write_files(folder / "work")
+        yield Place(folder, env)
+
+
+def _is_setting(key: str) -> bool:
+    return key.startswith(("HUB_", "OPENAI_", "XDG_", "PYTHON"))
+
+
+class Server:
+    """A model server in a process of its own, so that its CPU is not counted."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.base_url = str(self._read())
+
+    def tell(self, command: str) -> Any:
+        """Send a command of ``bench.serving`` and return its answer."""
+        if self._process.stdin is None:
+            raise RuntimeError("the server has no standard input")
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def _read(self) -> Any:
+        if self._process.stdout is None:
+            raise RuntimeError("the server has no standard output")
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def serving(script: Mapping[str, Any], where: Place) -> Iterator[Server]:
+    """Serve a script while the block runs."""
+    path = where.folder / "script.yaml"
+    path.write_text(json.dumps(script), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-m", "bench.serving", str(path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield Server(process)
+        finally:
+            process.kill()
+
+
+def seconds(command: Sequence[str], where: Place) -> float:
+    """Return the wall time of a command from its start to its end."""
+    started = time.perf_counter()
+    subprocess.run(
+        command,
+        cwd=where.workspace,
+        env=where.env,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=PATIENCE,
+    )
+    return time.perf_counter() - started
+
+
+def program(name: str, server: Server, where: Place, *more: str) -> dict[str, Any]:
+    """Run one of ``bench.programs`` against a server and return what it says of itself."""
+    arguments = [server.base_url, "scripted", str(where.workspace), *more]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", f"bench.programs.{name}", *arguments],
+        cwd=where.workspace,
+        env=where.env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    total = time.perf_counter() - started
+    if done.returncode:
+        raise RuntimeError(f"{name} failed:\n{done.stderr}")
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures | {"total": total}
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
