@@ -17,11 +17,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from hub.testing.model_server import ModelServer, model_server
+from hub.testing.model_server import ModelServer, serve_model
 
 
 async def main() -> None:
-    async with model_server(Path(sys.argv[1]), strict=False) as server:
+    async with serve_model(Path(sys.argv[1]), strict=False) as server:
         answer(server.base_url)
         while line := await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
             word, _, number = line.strip().partition(" ")

@@ -23,7 +23,7 @@ TESTING = [
     "ScriptedAsker",
     "faulty_command",
     "faulty_http",
-    "model_server",
+    "serve_model",
 ]
 
 

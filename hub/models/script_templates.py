@@ -64,6 +64,11 @@ def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
     return _guarded(source, value)
 
 
+def known_filters() -> list[str]:
+    """Return the names of the filters that scripts have beside jinja's own."""
+    return sorted(_FILTERS)
+
+
 def _guarded(source: str, run: Callable[[], Any]) -> Any:
     from jinja2 import TemplateError
 

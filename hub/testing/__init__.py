@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hub.testing.faulty_launch import faulty_command as faulty_command
     from hub.testing.faulty_launch import faulty_http as faulty_http
     from hub.testing.model_server import ModelServer as ModelServer
-    from hub.testing.model_server import model_server as model_server
+    from hub.testing.model_server import serve_model as serve_model
 
 _HOMES = {
     "FakeClock": "hub.testing.clock",
@@ -17,7 +17,7 @@ _HOMES = {
     "ScriptedAsker": "hub.testing.asker",
     "faulty_command": "hub.testing.faulty_launch",
     "faulty_http": "hub.testing.faulty_launch",
-    "model_server": "hub.testing.model_server",
+    "serve_model": "hub.testing.model_server",
 }
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "ScriptedAsker",
     "faulty_command",
     "faulty_http",
-    "model_server",
+    "serve_model",
 ]
 
 

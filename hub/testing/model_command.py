@@ -12,7 +12,7 @@ import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from hub.core.errors import HubError
-from hub.testing.model_server import model_server
+from hub.testing.model_server import serve_model
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
 
 async def _serve(given: argparse.Namespace) -> None:
     async with (
-        model_server(given.file, strict=not given.lenient, port=given.port) as server,
+        serve_model(given.file, strict=not given.lenient, port=given.port) as server,
         anyio.create_task_group() as group,
     ):
         await group.start(_until_signal, group.cancel_scope)

@@ -1,6 +1,6 @@
 """An OpenAI-compatible model server that follows a script, faults included.
 
-In a test: ``async with model_server(script) as server`` and point a client at
+In a test: ``async with serve_model(script) as server`` and point a client at
 ``server.base_url``. As a program: ``python -m hub.testing.model_server FILE``.
 """
 
@@ -224,7 +224,7 @@ class ModelServer:
 
 
 @asynccontextmanager
-async def model_server(
+async def serve_model(
     source: Source, *, strict: bool = True, port: int = 0
 ) -> AsyncIterator[ModelServer]:
     """Serve a script on a port of the loopback interface while the block runs.

@@ -4,7 +4,7 @@ import pytest
 
 from hub.core import events as ev
 from hub.core.text import without_surrogates
-from hub.testing.model_server import model_server
+from hub.testing.model_server import serve_model
 from tests.teams import ask, cancel_when, imbalance, of_type, store, team, whole_log
 
 SLOW = {"tool": "shell__run", "args": {"command": "sleep 30"}}
@@ -24,7 +24,7 @@ def workspace(tmp_path):
 async def test_a1_after_a_cancel_during_tool_calls_the_session_goes_on(tmp_path, workspace, calls):
     """One call, and three calls of which one has finished; the strict server sees what follows."""
     script = {"script": 1, "turns": [{"calls": calls}, {"text": "on we go"}]}
-    async with model_server(script) as server, team(server, workspace, tmp_path) as hub:
+    async with serve_model(script) as server, team(server, workspace, tmp_path) as hub:
         result, events = await cancel_when(
             hub, "start", lambda e: e.type == "tool.ruling" and e.name == "shell__run"
         )
@@ -48,7 +48,7 @@ async def test_a2_an_interrupt_while_only_reasoning_streamed_leaves_no_empty_mes
         {"text": "fine", "optional": True},
     ]
     script = {"script": 1, "turns": turns}
-    async with model_server(script) as server:
+    async with serve_model(script) as server:
         async with team(server, workspace, tmp_path) as hub:
             result, events = await cancel_when(hub, "think", lambda e: e.type == "reasoning.delta")
             assert result.outcome == "cancelled"
@@ -63,7 +63,7 @@ async def test_a2_an_interrupt_while_only_reasoning_streamed_leaves_no_empty_mes
 async def test_a_cancel_in_the_middle_of_text_keeps_the_text_that_was_seen(tmp_path, workspace):
     """What the user has read is part of the conversation."""
     turns = [{"text": "one two three four " * 20, "wire": {"stall": {"after": 4}}}, {"text": "ok"}]
-    async with model_server({"script": 1, "turns": turns}) as server:
+    async with serve_model({"script": 1, "turns": turns}) as server:
         async with team(server, workspace, tmp_path) as hub:
             result, _ = await cancel_when(hub, "tell", lambda e: e.type == "text.delta")
             assert result.outcome == "cancelled"
@@ -77,7 +77,7 @@ async def test_a_cancel_in_the_middle_of_text_keeps_the_text_that_was_seen(tmp_p
 async def test_a3_a_result_without_its_call_is_left_out_with_one_notice(tmp_path, workspace):
     """The log of a session lost the assistant message; what is sent is legal all the same."""
     script = {"script": 1, "turns": [{"text": "hello"}, {"text": "again"}]}
-    async with model_server(script) as server:
+    async with serve_model(script) as server:
         async with team(server, workspace, tmp_path) as hub:
             await ask(hub, "hi")
         archive = store(tmp_path)
@@ -100,7 +100,7 @@ async def test_a12_text_is_cut_and_stored_without_lone_surrogates(tmp_path, work
     (workspace / "a.txt").write_text("😀" * 60_000)
     call = {"tool": "files__grep", "raw_args": '{"pattern": "x\\ud83d"}'}
     turns = [{"calls": [{"tool": "files__read", "args": {"path": "a.txt"}}, call]}, {"text": "ok"}]
-    async with model_server({"script": 1, "turns": turns}) as server:
+    async with serve_model({"script": 1, "turns": turns}) as server:
         async with team(server, workspace, tmp_path) as hub:
             result, events = await ask(hub, "read \ud83d")
         assert result.outcome == "done"

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hub.testing.model_server import model_server
+from hub.testing.model_server import serve_model
 
 LOOK = """\
 script: 1
@@ -408,7 +408,7 @@ async def run_async(desk: Desk, *arguments: str, base_url: str) -> Any:
 
 async def test_a_model_behind_http_is_a_model(desk: Desk) -> None:
     """The real path through the SDK, with a strict server."""
-    async with model_server(LOOK) as server:
+    async with serve_model(LOOK) as server:
         done = await run_async(desk, "Look", "--model", "scripted", base_url=server.base_url)
         server.assert_finished()
     assert done.returncode == 0, done.stderr
@@ -424,7 +424,7 @@ async def test_a_model_that_fails_has_an_exit_code_that_says_whether_to_try_agai
     settings = "models: {m: {model: scripted, max_retries: 0}}\n"
     (desk.root / "config" / "hub").mkdir(parents=True)
     (desk.root / "config" / "hub" / "config.yaml").write_text(settings)
-    async with model_server(script) as server:
+    async with serve_model(script) as server:
         done = await run_async(
             desk, "x", "--model", "m", "--output", "json", base_url=server.base_url
         )
@@ -438,7 +438,7 @@ async def test_a_cancel_closes_the_model_stream(desk: Desk) -> None:
     """SIGINT while the model stalls ends with what had come (A1, A17)."""
     script = 'script: 1\nturns: [{text: "some of the answer", wire: {stall: {after: 3}}}]\n'
     env = {**desk.env, "OPENAI_API_KEY": "sk-test"}
-    async with model_server(script) as server:
+    async with serve_model(script) as server:
         env["OPENAI_BASE_URL"] = server.base_url
         command = desk.command("x", "--model", "scripted", "--output", "stream-json")
         command.append("--include-deltas")

@@ -29,7 +29,7 @@ from hub.core.requests import (
 )
 from hub.models.registry import Models
 from hub.testing.clock import FakeClock
-from hub.testing.model_server import model_server
+from hub.testing.model_server import serve_model
 
 Opener = Callable[[str], AbstractAsyncContextManager[Model]]
 
@@ -55,7 +55,7 @@ def open_model(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     @asynccontextmanager
     async def over_http(script: str) -> AsyncIterator[Model]:
         models = Models(FakeClock(patient=False))
-        async with model_server(script) as server:
+        async with serve_model(script) as server:
             yield models.open(ModelSpec("m", "scripted", server.base_url))
             await models.aclose()
 

@@ -5,7 +5,7 @@ import pytest
 
 from hub.models import chat_lanes
 from hub.models.chat_lanes import transport_to
-from hub.testing.model_server import model_server
+from hub.testing.model_server import serve_model
 from tests.models.asking import REQUEST, ask, completion, model_at
 
 SCRIPT = {"script": 1, "turns": [{"text": "Hello."}]}
@@ -14,7 +14,7 @@ STALLED = {"script": 1, "turns": [{"text": "Hello.", "wire": {"stall": {"after":
 
 async def test_requests_one_after_another_share_a_connection() -> None:
     """A lane that is free again is taken before a new one is opened."""
-    async with model_server(SCRIPT) as server, model_at(server.base_url) as model:
+    async with serve_model(SCRIPT) as server, model_at(server.base_url) as model:
         for _ in range(5):
             completion(await ask(model))
         assert {record.connection for record in server.requests} == {1}
@@ -22,7 +22,7 @@ async def test_requests_one_after_another_share_a_connection() -> None:
 
 async def test_requests_at_the_same_time_have_a_connection_each_and_share_them_later() -> None:
     """Thirty requests at once wait for nothing, and thirty more open no further connection."""
-    async with model_server(STALLED) as server, model_at(server.base_url) as model:
+    async with serve_model(STALLED) as server, model_at(server.base_url) as model:
         for wanted in (30, 60):
             with anyio.fail_after(5):
                 async with anyio.create_task_group() as group:
@@ -35,7 +35,7 @@ async def test_requests_at_the_same_time_have_a_connection_each_and_share_them_l
 
 async def test_closing_the_model_closes_every_connection() -> None:
     """Nothing is left open behind a run."""
-    async with model_server(SCRIPT) as server:
+    async with serve_model(SCRIPT) as server:
         async with model_at(server.base_url) as model, anyio.create_task_group() as group:
             for _ in range(5):
                 group.start_soon(ask, model)
@@ -45,7 +45,7 @@ async def test_closing_the_model_closes_every_connection() -> None:
 
 async def test_an_answer_that_is_left_early_does_not_cost_its_lane() -> None:
     """The connection closes, and the next request gets one of its own."""
-    async with model_server(STALLED) as server, model_at(server.base_url) as model:
+    async with serve_model(STALLED) as server, model_at(server.base_url) as model:
         with anyio.fail_after(5):
             async with model.stream(REQUEST):
                 await server.wait_for_requests(1)
@@ -58,7 +58,7 @@ async def test_connections_close_when_nobody_has_needed_them_for_long(
 ) -> None:
     """A burst of agents does not leave its connections open for the rest of a long run."""
     monkeypatch.setattr(chat_lanes, "LANE_IDLE", -1.0)
-    async with model_server(SCRIPT) as server, model_at(server.base_url) as model:
+    async with serve_model(SCRIPT) as server, model_at(server.base_url) as model:
         completion(await ask(model))
         with anyio.fail_after(5):
             await server.wait_for(lambda server: not server.open_connections)

@@ -11,7 +11,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from hub.testing.model_server import ModelServer, model_server
+from hub.testing.model_server import ModelServer, serve_model
 
 USER = {"role": "user", "content": "hi"}
 
@@ -64,7 +64,7 @@ async def test_text_calls_reasoning_and_usage_arrive_whole_and_in_pieces():
         "calls": [{"tool": "x__y", "args": {"path": "a" * 60}}],
         "usage": {"input_tokens": 7, "output_tokens": 3, "cached_tokens": 2},
     }
-    async with model_server(script(turn)) as server:
+    async with serve_model(script(turn)) as server:
         answer = await complete(server)
         message = answer.choices[0].message
         assert (message.content, answer.choices[0].finish_reason) == (turn["text"], "tool_calls")
@@ -85,7 +85,7 @@ async def test_text_calls_reasoning_and_usage_arrive_whole_and_in_pieces():
 
 async def test_no_usage_is_sent_where_the_script_wants_none_or_nobody_asked():
     """``usage: {}`` is none at all (S8)."""
-    async with model_server(script({"text": "a", "usage": {}, "repeat": 2})) as server:
+    async with serve_model(script({"text": "a", "usage": {}, "repeat": 2})) as server:
         assert (await complete(server)).usage is None
         assert all(chunk.usage is None for chunk in await streamed(server))
 
@@ -97,7 +97,7 @@ async def test_agents_are_told_apart_by_instructions_model_and_header():
         "other": {"match": {"model": "other"}, "turns": [{"text": "other"}]},
         "named": {"match": {"header": {"X-Agent": "n"}}, "turns": [{"text": "named"}]},
     }
-    async with model_server({"script": 1, "agents": agents}) as server, client(server) as sdk:
+    async with serve_model({"script": 1, "agents": agents}) as server, client(server) as sdk:
         create = sdk.chat.completions.create
         system = {"role": "system", "content": "You lead."}
         first = await create(model="m", messages=[system, USER])
@@ -112,7 +112,7 @@ async def test_agents_are_told_apart_by_instructions_model_and_header():
 async def test_chunks_go_out_exactly_as_they_are_written():
     """S2: any key may be missing, null, doubled or out of order."""
     chunks = [{"choices": [{"delta": {"content": None}}]}, {"x": 1}, {"choices": []}]
-    async with model_server(script({"wire": {"chunks": chunks, "done": False}})) as server:
+    async with serve_model(script({"wire": {"chunks": chunks, "done": False}})) as server:
         answer = await raw(server, {"messages": [USER], "stream": True})
         sent = [
             json.loads(line[6:]) for line in answer.split(b"\r\n") if line.startswith(b"data: ")
@@ -125,7 +125,7 @@ async def test_raw_bytes_can_be_split_inside_a_character():
     """S3: each part is a write of its own, hexadecimal where it is no text."""
     parts = [{"hex": "646174613a20f09f"}, {"hex": "98800a0a"}, ": note\r\n\r\n"]
     wire = {"raw": parts, "content_type": None, "framing": "close"}
-    async with model_server(script({"wire": wire})) as server:
+    async with serve_model(script({"wire": wire})) as server:
         answer = await raw(server, {"messages": [USER], "stream": True}, until=b"never")
         assert answer.endswith("data: 😀\n\n: note\r\n\r\n".encode())
         assert b"content-type" not in answer
@@ -134,7 +134,7 @@ async def test_raw_bytes_can_be_split_inside_a_character():
 async def test_comments_and_carriage_returns_can_be_mixed_in():
     """Keep-alives before each event, CRLF line ends; the SDK still reads it."""
     wire = {"comments": 2, "crlf": True}
-    async with model_server(script({"text": "fine", "wire": wire})) as server:
+    async with serve_model(script({"text": "fine", "wire": wire})) as server:
         chunks = await streamed(server)
         text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
         assert text == "fine"
@@ -144,7 +144,7 @@ async def test_a_status_fault_is_counted_for_each_place_of_a_conversation():
     """S4: twice 429 with its headers, then the answer; the next turn starts anew."""
     fault = {"fault": {"status": 429, "headers": {"Retry-After": 3}, "times": 2}}
     turns = [{"text": "a", "wire": fault}, {"text": "b", "wire": fault}]
-    async with model_server(script(*turns)) as server:
+    async with serve_model(script(*turns)) as server:
         history = [USER]
         for text in ("a", "b"):
             for _ in range(2):
@@ -160,7 +160,7 @@ async def test_a_status_fault_is_counted_for_each_place_of_a_conversation():
 async def test_a_stalled_answer_goes_on_when_it_is_released(after):
     """S5: before the first byte, before the first event, in the middle."""
     wire = {"stall": {"after": after, "name": "gate"}}
-    async with model_server(script({"text": "x" * 100, "wire": wire})) as server:
+    async with serve_model(script({"text": "x" * 100, "wire": wire})) as server:
         with anyio.fail_after(5):
             async with anyio.create_task_group() as group:
                 done: list[Any] = []
@@ -179,7 +179,7 @@ async def test_a_stalled_answer_goes_on_when_it_is_released(after):
 async def test_a_client_that_leaves_a_stalled_answer_is_noticed():
     """S9: the log says so, and no connection is left."""
     wire = {"stall": {"after": 1}}
-    async with model_server(script({"text": "x", "wire": wire})) as server:
+    async with serve_model(script({"text": "x", "wire": wire})) as server:
         with anyio.fail_after(5):
             async with anyio.create_task_group() as group:
                 group.start_soon(streamed, server)
@@ -195,7 +195,7 @@ async def test_a_client_that_leaves_a_stalled_answer_is_noticed():
 async def test_a_connection_can_be_cut_inside_of_an_event():
     """S6: some events, some bytes of the next, then nothing."""
     wire = {"close": {"after": 1, "bytes": 9}}
-    async with model_server(script({"text": "hello", "wire": wire})) as server:
+    async with serve_model(script({"text": "hello", "wire": wire})) as server:
         answer = await raw(server, {"messages": [USER], "stream": True})
         assert answer.count(b"data: ") == 2
         assert not answer.endswith(b"0\r\n\r\n")
@@ -203,14 +203,14 @@ async def test_a_connection_can_be_cut_inside_of_an_event():
 
 async def test_very_many_deltas_arrive():
     """Twenty thousand of them."""
-    async with model_server(script({"wire": {"deltas": 20_000}})) as server:
+    async with serve_model(script({"wire": {"deltas": 20_000}})) as server:
         answer = await raw(server, {"messages": [USER], "stream": True})
         assert answer.count(b'"content":"tok "') == 20_000
 
 
 async def test_the_log_keeps_bodies_and_times_and_hides_the_key():
     """S9."""
-    async with model_server(script({"text": "a"})) as server:
+    async with serve_model(script({"text": "a"})) as server:
         await complete(server, temperature=0.5)
         [record] = server.requests
         assert record.body["temperature"] == 0.5
@@ -221,7 +221,7 @@ async def test_the_log_keeps_bodies_and_times_and_hides_the_key():
 
 async def test_turns_left_over_and_refused_requests_fail_the_test():
     """``assert_finished`` names them."""
-    async with model_server(script({"text": "a"}, {"text": "b"})) as server:
+    async with serve_model(script({"text": "a"}, {"text": "b"})) as server:
         await complete(server)
         with pytest.raises(AssertionError, match="not played"):
             server.assert_finished()
@@ -235,14 +235,14 @@ async def test_turns_left_over_and_refused_requests_fail_the_test():
 async def test_nonsense_is_refused_and_the_server_lives_on(body):
     """Also in lenient mode."""
     for strict in (True, False):
-        async with model_server(script({"text": "a"}), strict=strict) as server:
+        async with serve_model(script({"text": "a"}), strict=strict) as server:
             await raw(server, body, until=b"}")
             assert (await complete(server)).choices[0].message.content == "a"
 
 
 async def test_a_torn_request_line_does_not_end_the_server():
     """Whatever arrives on a socket."""
-    async with model_server(script({"text": "a"})) as server:
+    async with serve_model(script({"text": "a"})) as server:
         port = int(server.base_url.split(":")[2].split("/")[0])
         for junk in (
             b"\x00\xff\r\n\r\n",
@@ -256,7 +256,7 @@ async def test_a_torn_request_line_does_not_end_the_server():
 
 async def test_two_hundred_requests_at_once_are_answered():
     """None is lost."""
-    async with model_server(script({"text": "a"})) as server:
+    async with serve_model(script({"text": "a"})) as server:
         with anyio.fail_after(20):
             async with anyio.create_task_group() as group:
                 for _ in range(200):
