@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -18,37 +19,86 @@ FORMAT = 1
 BUNDLED_PACKAGE = "hub_servers"
 
 
+SHIPPED = Path(__file__).with_name("bundled.json")
+"""What the hub's own servers list; written by ``pytest tests/catalog --update-golden``."""
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What rubbish in a file can lead to."""
+
+
+def as_document(listing: ServerListing) -> dict[str, Any]:
+    """Return a listing as JSON values."""
+    return {"format": FORMAT, **asdict(listing)}
+
+
+def listing_from(document: Mapping[str, Any], server: str) -> ServerListing:
+    """Return the listing in a document, for a server of whatever name.
+
+    Raises:
+        ValueError: it is no listing of this format; other errors of ``UNREADABLE`` as well.
+    """
+    if document["format"] != FORMAT:
+        raise ValueError("the format is another one")
+    return ServerListing(
+        server=server,
+        protocol=_text(document["protocol"]),
+        tools=tuple(_tool(**tool) for tool in document["tools"]),
+        version=_text(document["version"]),
+        instructions=_text(document["instructions"]),
+        warnings=tuple(_text(warning) for warning in document["warnings"]),
+    )
+
+
+def _tool(**parts: Any) -> RemoteTool:
+    tool = RemoteTool(**parts)
+    for text in (tool.name, tool.description, tool.title):
+        _text(text)
+    maps: tuple[Any, ...] = (tool.input_schema, tool.annotations, tool.output_schema or {})
+    if not all(isinstance(member, dict) for member in maps):
+        raise TypeError("a schema was expected")
+    return tool
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text was expected")
+    return value
+
+
 class ListingCache:
     """A folder with one JSON file for each server; it may be deleted at any time.
 
-    Without a folder nothing is known and nothing is kept.
+    Without a folder nothing is kept. What the hub's own servers list is known from the start, so
+    that the first run need not ask them before its first model request.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._sources: str | None = None
+        self._shipped: dict[str, Any] | None = None
 
     def load(self, spec: ServerSpec) -> ServerListing | None:
         """Return what a server of this launch spec listed the last time; None when unknown."""
-        path = self._path(spec)
-        if path is None:
-            return None
-        try:
-            data = json.loads(path.read_bytes())
-            if data.pop("format") != FORMAT:
-                return None
-            tools = tuple(RemoteTool(**tool) for tool in data.pop("tools"))
-            warnings = tuple(data.pop("warnings"))
-            return ServerListing(**{**data, "server": spec.name}, tools=tools, warnings=warnings)
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return None
+        path, kept = self._path(spec), None
+        if path is not None:
+            with suppress(OSError, *UNREADABLE):
+                kept = listing_from(json.loads(path.read_bytes()), spec.name)
+        if kept is None and spec.transport == "memory":
+            kept = self._shipped_with_us(spec)
+        return kept
+
+    def _shipped_with_us(self, spec: ServerSpec) -> ServerListing | None:
+        """Return the listing that comes with the hub's own servers."""
+        if self._shipped is None:
+            self._shipped = json.loads(SHIPPED.read_bytes())
+        known = self._shipped.get(spec.command)
+        return None if known is None else listing_from(known, spec.name)
 
     def save(self, spec: ServerSpec, listing: ServerListing) -> None:
         """Keep a listing for the next run; a cache that cannot be written is no fault."""
         path = self._path(spec)
         if path is None:
             return
-        text = json.dumps({"format": FORMAT, **asdict(listing)}, ensure_ascii=True)
+        text = json.dumps(as_document(listing), ensure_ascii=True)
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

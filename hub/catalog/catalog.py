@@ -8,7 +8,7 @@ import anyio
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.names import model_name
-from hub.catalog.schemas import Untranslatable, lowered
+from hub.catalog.schemas import BROKEN, Untranslatable, lowered
 from hub.core import events as ev
 from hub.core.errors import ServerError
 from hub.core.listings import listing_change
@@ -25,7 +25,7 @@ class McpTool:
         self.spec = spec
         """How it is offered."""
         self.validation_schema = schema
-        """What its arguments are checked against: the server's own schema."""
+        """What its arguments are checked against: the server's own schema, unless it is broken."""
         self._servers = servers
 
     async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
@@ -52,11 +52,12 @@ class Catalog:
         """Take in the tools of a server, less those that its settings hide; return how many."""
         count = 0
         names = [tool.name for tool in listing.tools]
-        for pattern in spec.allow:
-            if pattern != "*" and not any(matches_any(name, (pattern,)) for name in names):
-                self.problems.append(
-                    f"{spec.origin} (servers.{spec.name}.allow): {pattern!r} matches no tool"
-                )
+        for key, patterns in (("allow", spec.allow), ("deny", spec.deny)):
+            self.problems += [
+                f"{spec.origin} (servers.{spec.name}.{key}): {pattern!r} matches no tool"
+                for pattern in patterns
+                if pattern != "*" and not any(matches_any(name, (pattern,)) for name in names)
+            ]
         for tool in listing.tools:
             if matches_any(tool.name, spec.allow) and not matches_any(tool.name, spec.deny):
                 count += self._take(spec.name, tool, servers)
@@ -65,8 +66,14 @@ class Catalog:
 
     def _take(self, server: str, tool: RemoteTool, servers: Servers) -> int:
         name = model_name(server, tool.name)
+        if (other := self.tools.get(name)) is not None:
+            self.problems.append(
+                f"tool {tool.name!r} of {server!r} is withheld: its name {name} is that of "
+                f"{other.spec.tool!r} of {other.spec.server!r}"
+            )
+            return 0
         try:
-            parameters, _ = lowered(tool.input_schema)
+            parameters, changes = lowered(tool.input_schema)
         except Untranslatable as error:
             self.problems.append(f"tool {name} is withheld: {error}")
             return 0
@@ -81,7 +88,8 @@ class Catalog:
             destructive=not read_only and tool.annotations.get("destructiveHint") is not False,
             concurrency_safe=read_only,
         )
-        self.tools[name] = McpTool(spec, tool.input_schema, servers)
+        broken = any(BROKEN in change for change in changes)
+        self.tools[name] = McpTool(spec, parameters if broken else tool.input_schema, servers)
         return 1
 
 

@@ -6,6 +6,7 @@ length carries a hash of what it was.
 """
 
 import hashlib
+import json
 import re
 
 JOINT = "__"
@@ -14,6 +15,7 @@ MAX_LENGTH = 64
 HASH_DIGITS = 8
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_HASHED = re.compile(rf"_[0-9a-f]{{{HASH_DIGITS}}}\Z")
 
 
 def model_name(server: str, tool: str) -> str:
@@ -26,14 +28,16 @@ def model_name(server: str, tool: str) -> str:
     plain = f"{server}{JOINT}{tool}"
     if _is_clear(server, tool) and len(plain) <= MAX_LENGTH:
         return plain
-    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()
+    canonical = json.dumps([server, tool]).encode()
+    digest = hashlib.sha256(canonical).hexdigest()
     tail = f"_{digest[:HASH_DIGITS]}"
     return _ILLEGAL.sub("_", plain)[: MAX_LENGTH - len(tail)] + tail
 
 
 def _is_clear(server: str, tool: str) -> bool:
+    """Say whether the joined name can be read in one way only, and never as one with a hash."""
     if not server or not tool or _ILLEGAL.search(server + tool):
         return False
     if JOINT in server or server.endswith("_") or tool.startswith("_"):
         return False
-    return not re.search(rf"_[0-9a-f]{{{HASH_DIGITS}}}$", tool)
+    return not _HASHED.search(server + JOINT + tool)
