@@ -1,5 +1,6 @@
 """Opens real hubs over scripted model servers, for tests that go through the whole house."""
 
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -38,6 +39,42 @@ def environment(server: ModelServer | str, state: Path) -> dict[str, str]:
 def store(state: Path) -> SqliteStore:
     """Open the session store of such an environment."""
     return SqliteStore(state / "state" / "hub.db")
+
+
+def team_folder(root: Path, **roles: dict[str, Any]) -> Path:
+    """Write a team folder with these roles; the instructions of each begin with who it is."""
+    folder = root / "team" / "roles"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, given in roles.items():
+        fields = {"name": name, "instructions": f"I am {name}.", **given}
+        (folder / f"{name}.yaml").write_text(json.dumps(fields), encoding="utf-8")
+    return folder.parent
+
+
+def agents(**turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a script for the roles of ``team_folder``, each with its turns."""
+    return {
+        "script": 1,
+        "agents": {
+            name: {"match": {"system_contains": f"I am {name}."}, "turns": said}
+            for name, said in turns.items()
+        },
+    }
+
+
+def lead_to(*edges: Any, **fields: Any) -> dict[str, Any]:
+    """Return the fields of a lead that may dispatch over these edges."""
+    return {"user_facing": True, "dispatch": list(edges), **fields}
+
+
+def dispatch(role: str, task: str = "do it", **more: Any) -> dict[str, Any]:
+    """Return the call with which a scripted parent dispatches."""
+    return {"tool": "dispatch", "args": {"role": role, "task": task, **more}}
+
+
+def report(summary: str = "did it", status: str = "success", **more: Any) -> dict[str, Any]:
+    """Return the call with which a scripted child ends."""
+    return {"tool": "report", "args": {"status": status, "summary": summary, **more}}
 
 
 @asynccontextmanager

@@ -1,13 +1,17 @@
 """Opens a stored session again: what its process left open is closed first, down the whole tree."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hub.core import events as ev
 from hub.core.conversation import Conversation
 from hub.core.jobs import Failure, JobResult
+from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock
+from hub.dispatch.frame import result_outcome
 from hub.engine.feed import Feed, SessionJournal
+from hub.pipeline.path import result_event
 from hub.sessions.archive import SessionArchive
 
 LOST = "the process ended before this was done"
@@ -49,21 +53,14 @@ def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
         seq=log.last_seq,
         turn=turn,
     )
-    for job in _open_jobs(log.events):
+    jobs = _Jobs(log.events)
+    for job in jobs.open:
         _settle_child(store, job, clock)
-        journal.note(_lost_job(job))
+        journal.note(jobs.lose(job))
     unsettled = conversation.unsettled()
     for call, started in unsettled:
-        state = "it may have run" if started else "it was not run"
-        journal.note(
-            ev.ToolResultEvent(
-                call_id=call.id,
-                name=call.name,
-                text=f"The process ended before this call had a result; {state}.",
-                is_error=True,
-                kind="lost",
-            )
-        )
+        outcome = jobs.outcome(call.id) or _lost_call(started=started)
+        journal.note(result_event(call, outcome))
     if _turn_is_open(log.events):
         journal.note(
             ev.TurnDone(
@@ -94,17 +91,44 @@ def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock) -> No
     journal.note(ev.SessionDone(outcome="lost"))
 
 
-def _open_jobs(events: Iterable[ev.AnyEvent]) -> list[ev.JobStarted]:
-    jobs: dict[str, ev.JobStarted] = {}
-    for event in events:
-        match event:
-            case ev.JobStarted():
-                jobs[event.job] = event
-            case ev.JobDone():
-                jobs.pop(event.job, None)
-            case _:
-                pass
-    return list(jobs.values())
+class _Jobs:
+    """The jobs of one session's log."""
+
+    def __init__(self, events: Iterable[ev.AnyEvent]) -> None:
+        self._started: dict[str, ev.JobStarted] = {}
+        self._results: dict[str, Mapping[str, Any]] = {}
+        for event in events:
+            match event:
+                case ev.JobStarted():
+                    self._started[event.job] = event
+                case ev.JobDone():
+                    self._results[event.job] = event.result
+                case _:
+                    pass
+
+    @property
+    def open(self) -> list[ev.JobStarted]:
+        """Those that have no end."""
+        return [job for job in self._started.values() if job.job not in self._results]
+
+    def lose(self, job: ev.JobStarted) -> ev.JobDone:
+        """End a job as lost."""
+        done = _lost_job(job)
+        self._results[job.job] = done.result
+        return done
+
+    def outcome(self, call_id: str) -> ToolOutcome | None:
+        """Return what a dispatch call came to, if it became a job: a report is not lost."""
+        for job in self._started.values():
+            if job.call_id == call_id:
+                return result_outcome(self._results[job.job])
+        return None
+
+
+def _lost_call(*, started: bool) -> ToolOutcome:
+    state = "it may have run" if started else "it was not run"
+    text = f"The process ended before this call had a result; {state}."
+    return ToolOutcome(text, is_error=True, kind="lost")
 
 
 def _turn_is_open(events: Iterable[ev.AnyEvent]) -> bool:

@@ -9,7 +9,7 @@ from hub.core.team import Role
 from hub.core.text import one_line
 from hub.dispatch.build import Refusal
 from hub.dispatch.dispatcher import Dispatcher
-from hub.dispatch.frame import result_message
+from hub.dispatch.frame import result_outcome
 
 DISPATCH = "dispatch"
 _DESCRIPTION_LIMIT = 90
@@ -54,13 +54,7 @@ class DispatchTool:
             result = await self._dispatcher.dispatch(arguments, call_id=context.call_id)
         except Refusal as refusal:
             return ToolOutcome(refusal.message, is_error=True, kind="dispatch_refused")
-        good = result.outcome in ("done", "partial")
-        return ToolOutcome(
-            result_message(result),
-            is_error=not good,
-            structured=result.as_dict(),
-            kind="" if good else result.outcome,
-        )
+        return result_outcome(result.as_dict())
 
 
 def _menu(role: Role, roles: Mapping[str, Role]) -> str:

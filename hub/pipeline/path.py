@@ -77,21 +77,8 @@ class CallPath:
         self, call: ToolCall, outcome: ToolOutcome, *, started: float | None = None
     ) -> ToolOutcome:
         """Normalise an outcome and note it as the result of a call."""
-        text = cut_middle(without_surrogates(outcome.text), MAX_RESULT)
-        if not text:
-            text = "(no output)"
         elapsed = 0.0 if started is None else self._clock.monotonic() - started
-        self._journal.note(
-            ev.ToolResultEvent(
-                call_id=call.id,
-                name=call.name,
-                text=text,
-                is_error=outcome.is_error,
-                kind=outcome.kind,
-                structured=_storable(outcome.structured),
-                duration_ms=round(elapsed * 1000),
-            )
-        )
+        self._journal.note(result_event(call, outcome, duration_ms=round(elapsed * 1000)))
         if not outcome.is_error:
             self._denials.made_good(call.name)
         return outcome
@@ -181,6 +168,22 @@ class CallPath:
         except Exception as error:  # noqa: BLE001 - one tool call: its fault is a result, not ours
             text = f"The tool failed: {type(error).__name__}: {error}"
             return ToolOutcome(text, is_error=True, kind="tool_failed")
+
+
+def result_event(
+    call: ToolCall, outcome: ToolOutcome, *, duration_ms: int = 0
+) -> ev.ToolResultEvent:
+    """Return an outcome, normalised, as the event that is stored for a call."""
+    text = cut_middle(without_surrogates(outcome.text), MAX_RESULT)
+    return ev.ToolResultEvent(
+        call_id=call.id,
+        name=call.name,
+        text=text or "(no output)",
+        is_error=outcome.is_error,
+        kind=outcome.kind,
+        structured=_storable(outcome.structured),
+        duration_ms=duration_ms,
+    )
 
 
 def _storable(structured: Any) -> Any:
