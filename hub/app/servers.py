@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import refresh_cache
+from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Clock, ServerListing, Servers
@@ -18,6 +19,8 @@ from hub.core.servers import ServerSpec
 
 HEAD_START = 0.1
 """Seconds that the first model request has to itself before servers start beside it."""
+
+STOPPED = "the servers are being stopped"
 
 
 class Pool(Servers, Protocol):
@@ -59,25 +62,35 @@ class LazyServers:
 
     async def own(self) -> None:
         """Hold the pool from the moment in which it is wanted until ``stop``."""
-        await self._wanted.wait()
-        if self._stop.is_set():
-            return
-        module = await anyio.to_thread.run_sync(import_module, "hub.connections.pool")
-        async with cast(
-            AbstractAsyncContextManager[Pool],
-            module.ServerPool(
-                self._specs,
-                workspace=self._workspace,
-                env=self._env,
-                resolve=self._resolve,
-                emit=self._emit,
-                clock=self._clock,
-            ),
-        ) as pool:
-            self._pool = pool
-            self._ready.set()
-            await self._stop.wait()
+        try:
+            await self._wanted.wait()
+            if self._stop.is_set():
+                return
+            module = await anyio.to_thread.run_sync(import_module, "hub.connections.pool")
+            async with cast(
+                AbstractAsyncContextManager[Pool],
+                module.ServerPool(
+                    self._specs,
+                    workspace=self._workspace,
+                    env=self._env,
+                    resolve=self._resolve,
+                    emit=self._emit,
+                    clock=self._clock,
+                    protocols=self._protocols(),
+                ),
+            ) as pool:
+                self._pool = pool
+                self._ready.set()
+                await self._stop.wait()
+        finally:
             self._pool = None
+            self._stop.set()
+            self._ready.set()
+
+    def _protocols(self) -> dict[str, str]:
+        """Return which protocol each server spoke the last time, so that it is not probed for."""
+        known = ((spec.name, self.cache.load(spec)) for spec in self._specs)
+        return {name: listing.protocol for name, listing in known if listing is not None}
 
     def stop(self) -> None:
         """End every connection."""
@@ -91,6 +104,8 @@ class LazyServers:
         """
         await self._clock.sleep(HEAD_START)
         pool = await self._opened()
+        if pool is None:
+            return
         pool.warm()
         await refresh_cache(self.cached, servers=pool, cache=self.cache, emit=emit)
         self.cached = ()
@@ -101,18 +116,23 @@ class LazyServers:
         Raises:
             ServerError: it did not start, or not within its limit.
         """
-        return await (await self._opened()).listing(server)
+        pool = await self._opened()
+        if pool is None:
+            raise ServerError(f"MCP server {server!r}: {STOPPED}", server=server)
+        return await pool.listing(server)
 
     async def call(
         self, server: str, tool: str, arguments: dict[str, Any], context: CallContext
     ) -> ToolOutcome:
         """Call a tool of a server, starting it if need be."""
         pool = self._pool or await self._opened()
+        if pool is None:
+            text = f"MCP server {server!r}: {STOPPED}. The call was not run."
+            return ToolOutcome(text, is_error=True, kind="server_unavailable")
         return await pool.call(server, tool, arguments, context)
 
-    async def _opened(self) -> Pool:
+    async def _opened(self) -> Pool | None:
+        """Return the pool, opening it if need be; None when it is closed."""
         self._wanted.set()
         await self._ready.wait()
-        if self._pool is None:
-            raise RuntimeError("the servers are being stopped")
-        return self._pool
+        return None if self._stop.is_set() else self._pool
