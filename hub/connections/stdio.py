@@ -1,6 +1,7 @@
 """The stdio transport: a server process in a group of its own, one JSON message a line."""
 
 import math
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp import types
 from mcp.shared.message import SessionMessage
 
-from hub.connections.lines import Lines
+from hub.connections.lines import MAX_LINE, Lines
 from hub.connections.mending import message_of
 from hub.connections.watch import Watch
 from hub_servers.processes import GroupProcess, start
@@ -30,6 +31,8 @@ PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
+_REPLY = re.compile(rb'\{[^{}\[\]]*?"id"\s*:\s*(\d+)')
+"""The beginning of an answer to one of our requests."""
 _GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
 
@@ -87,6 +90,8 @@ class _Pipes:
     probe_limit: float
     _drained: anyio.Event = field(default_factory=anyio.Event)
     """Standard output has been read to its end."""
+    _unread: list[int] = field(default_factory=list)
+    """Requests whose answers were too long to be read."""
 
     async def follow(self) -> None:
         """Wait for the end of the process, whoever still holds its pipes, and say it at once."""
@@ -100,13 +105,16 @@ class _Pipes:
         """Hand on every message; read on when nobody listens, so that the server can write."""
         stdout = self.process.process.stdout
         assert stdout is not None
-        lines, listening = Lines(self.watch.skipped), True
+        lines, listening = Lines(self._too_long), True
         with suppress(*_GONE):
             while True:
                 for line in lines.feed(await stdout.receive()):
                     message = message_of(line, self.watch) if listening else None
                     if message is not None:
                         listening = await self._hand_on(message)
+                while self._unread:
+                    text = f"its answer is longer than {MAX_LINE // 2**20} MiB"
+                    await self._refuse(self._unread.pop(), types.INTERNAL_ERROR, text)
         self._drained.set()
         with anyio.move_on_after(EXIT_GRACE):
             await self.watch.closed.wait()
@@ -165,8 +173,17 @@ class _Pipes:
         if self.probe_limit == math.inf:
             return
         await anyio.sleep(self.probe_limit)
-        error = types.ErrorData(
-            code=types.METHOD_NOT_FOUND, message=f"no answer within {self.probe_limit:g} s"
+        text = f"no answer within {self.probe_limit:g} s"
+        await self._refuse(request, types.METHOD_NOT_FOUND, text)
+
+    async def _refuse(self, request: types.RequestId, code: int, text: str) -> None:
+        """Answer a request of ours in the server's stead."""
+        error = types.ErrorData(code=code, message=text)
+        await self._hand_on(
+            SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
         )
-        reply = types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
-        await self._hand_on(SessionMessage(reply))
+
+    def _too_long(self, opening: bytes) -> None:
+        self.watch.skipped(opening)
+        if found := _REPLY.match(opening):
+            self._unread.append(int(found[1]))

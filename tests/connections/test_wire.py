@@ -116,6 +116,15 @@ async def test_a_huge_result_arrives_whole(tmp_path: Path):
     assert len(outcome.text) >= 5_000_000
 
 
+async def test_an_answer_that_is_too_long_fails_at_once(tmp_path: Path):
+    """It is thrown away, but not in silence, and the next call works (H17, H46)."""
+    async with open_pool(faulty("a", "huge_result=18000000"), workspace=tmp_path) as pool:
+        outcome = await called(pool, "a", "echo", text="x")
+        assert outcome.kind == "server_error"
+        assert "longer than 16 MiB" in outcome.text
+        assert not (await called(pool, "a", "add", a=1, b=2)).is_error
+
+
 @pytest.mark.parametrize("ask", ["elicitation", "url", "roots", "sampling"])
 async def test_a_question_of_the_server_is_answered_at_once(tmp_path: Path, ask: str):
     """What we cannot give is refused, never left without an answer (H30)."""
