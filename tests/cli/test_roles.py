@@ -120,6 +120,7 @@ print(sorted({"mcp", "openai", "rich"} & sys.modules.keys()), file=sys.stderr)
 def imported(*command: str, cwd: Path) -> str:
     """Run a command and return which slow libraries it has imported."""
     env = {**os.environ, "XDG_CACHE_HOME": str(cwd / "cache"), "HUB_STATE_DIR": str(cwd / "state")}
+    env["XDG_CONFIG_HOME"] = str(cwd / "config")
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED, *command],
         capture_output=True,
@@ -138,7 +139,11 @@ def test_looking_imports_neither_mcp_nor_openai(command: str, tmp_path: Path) ->
 
 
 def test_a_check_starts_servers_only_while_their_tools_are_unknown(tmp_path: Path) -> None:
-    """The first check asks the servers; from then on the cache answers, without mcp."""
+    """Our own are known from the start; others are asked once, and then the cache answers."""
+    assert imported("roles", "check", cwd=tmp_path) == "[]"
+    (tmp_path / "config" / "hub").mkdir(parents=True)
+    text = "servers: {memo: {bundled: notes, transport: stdio}}\n"
+    (tmp_path / "config" / "hub" / "config.yaml").write_text(text, encoding="utf-8")
     assert imported("roles", "check", cwd=tmp_path) == "['mcp']"
     for command in ("check", "matrix"):
         assert imported("roles", command, cwd=tmp_path) == "[]"
