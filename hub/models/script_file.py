@@ -18,7 +18,7 @@ VERSION = 1
 _LINE = "__line__"
 _FILE_KEYS = ("script", "vars", "turns", "agents")
 _AGENT_KEYS = ("match", "vars", "turns")
-_MATCH_KEYS = ("system_contains", "model", "header")
+_MATCH_KEYS = ("system_contains", "task_contains", "model", "header")
 _TURN_KEYS = (
     *("when", "text", "reasoning", "calls", "repeat", "until", "expect"),
     *("usage", "finish", "set", "optional", "wire"),

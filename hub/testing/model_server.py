@@ -18,7 +18,7 @@ import anyio
 import anyio.abc
 
 from hub.core.errors import ModelError
-from hub.core.messages import AssistantMessage
+from hub.core.messages import AssistantMessage, UserMessage
 from hub.models.script_file import Script, load_scripts, parse_scripts, scripts_from
 from hub.models.script_player import Played, Player
 from hub.testing.answers import conversation, usage_of, whole
@@ -263,10 +263,17 @@ def _matches(script: Script, record: Record) -> bool:
     for name, value in (match.get("header") or {}).items():
         if record.headers.get(str(name).lower()) != str(value):
             return False
-    wanted = match.get("system_contains", "")
-    needles = [wanted] if isinstance(wanted, str) else list(wanted)
-    system = conversation(record.body)[1] if any(needles) else ""
-    return all(needle in system for needle in needles)
+    if not ("system_contains" in match or "task_contains" in match):
+        return True
+    messages, instructions = conversation(record.body)
+    task = next((m.text for m in messages if isinstance(m, UserMessage)), "")
+    return _holds(instructions, match.get("system_contains", ())) and _holds(
+        task, match.get("task_contains", ())
+    )
+
+
+def _holds(text: str, wanted: Any) -> bool:
+    return all(needle in text for needle in ([wanted] if isinstance(wanted, str) else wanted))
 
 
 async def _refuse(connection: Connection, status: int, message: str) -> None:

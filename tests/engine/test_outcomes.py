@@ -188,10 +188,14 @@ async def test_a_fault_of_whoever_reads_the_stream_comes_out_as_it_is(tmp_path, 
     """No exception group around it."""
     async with serve_model(script({"text": "a"})) as server:
         async with team(server, workspace, tmp_path) as hub:
-            with pytest.raises(ZeroDivisionError):
+
+            async def read_and_fail() -> None:
                 async with hub.ask("go") as events:
                     async for _ in events:
                         _ = 1 / 0
+
+            with pytest.raises(ZeroDivisionError):
+                await read_and_fail()
 
 
 async def test_one_turn_at_a_time_and_no_empty_task(tmp_path, workspace):
