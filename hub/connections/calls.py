@@ -48,7 +48,7 @@ async def _once(
     try:
         connection = link.connection or await link.connect()
     except ServerError as error:
-        return _error(f"{error} The call was not run.", "server_unavailable")
+        return _error(f"{str(error).rstrip('.')}. The call was not run.", "server_unavailable")
     params = types.CallToolRequestParams(name=tool, arguments=_encodable(arguments))
     limit = link.spec.call_timeout
     started = anyio.current_time()
@@ -106,7 +106,8 @@ async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolO
         link.drop(connection)
         return _error("The server forgot the session; the call was not run.", "session_lost")
     details = f", HTTP status {status}" if status else ""
-    return _error(f"The server answered: {error.message} ({error.code}{details})", "server_error")
+    text = connection.watch.told(error.message)
+    return _error(f"The server answered: {text} ({error.code}{details})", "server_error")
 
 
 def _forgot(said: str, status: int) -> bool:
@@ -121,7 +122,8 @@ async def _lost(link: Link, connection: Connection) -> ToolOutcome:
         await (connection.watch.closed if stdio else connection.attempt.finished).wait()
     if is_unreached(connection.attempt.fault):
         return _error(
-            f"MCP server {link.spec.name!r} cannot be reached: {connection.attempt.fault}. "
+            f"MCP server {link.spec.name!r} cannot be reached: "
+            f"{connection.watch.told(str(connection.attempt.fault))}. "
             "The call was not run.",
             "not_sent",
         )

@@ -46,7 +46,7 @@ def reason_of(error: BaseException | None, watch: Watch) -> str:
     """Return what happened, with what is known of the process."""
     if isinstance(error, HubError):
         return str(error)
-    text = _words(error, watch)
+    text = watch.told(_words(error, watch))
     details = watch.describe()
     return f"{text} ({details})" if details else text
 

@@ -4,8 +4,9 @@ Everybody else asks the link for the client. The server starts with the first de
 with the first demand after it has died; a process at most a few times a minute.
 """
 
+import json
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import anyio.lowlevel
@@ -225,7 +226,7 @@ class Link:
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
         self._emit(
-            ev.ServerLog(server=self.spec.name, level=str(params.level), text=str(params.data))
+            ev.ServerLog(server=self.spec.name, level=str(params.level), text=_said(params.data))
         )
 
     def _ended(self, fault: BaseException | None) -> None:
@@ -254,3 +255,8 @@ class Link:
 def _speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:
     """Say whether a server may have failed because it was greeted in the wrong protocol."""
     return is_closed(fault) if mode == "auto" else isinstance(fault, MCPError)
+
+
+def _said(data: Any) -> str:
+    """Return what a server logged as text; much of it is JSON."""
+    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)

@@ -10,6 +10,7 @@ from typing import Any
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from hub.connections.masking import hidden_values
 from hub.connections.mending import Mending
 from hub.connections.stdio import server_environment, stdio_transport
 from hub.connections.watch import Watch
@@ -46,7 +47,8 @@ def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
         ServerError: a bundled server of this name does not exist.
         HubError: a variable that the spec refers to is not set.
     """
-    spec = place.resolve(spec)
+    written, spec = spec, place.resolve(spec)
+    watch.hidden = hidden_values(written, spec)
     if spec.transport == "http":
         return _http(spec, watch)
     if spec.transport == "memory":

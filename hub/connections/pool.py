@@ -1,5 +1,6 @@
 """The MCP servers of a run: one link each, started together, none in the way of another."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -21,6 +22,9 @@ UNKNOWN = "server_unavailable"
 """Kind of the outcome of a call to a server that there is not."""
 LEAVE_LIMIT = 0.5
 """Seconds that HTTP servers have to be told that we leave."""
+SDK_LOGS = ("mcp", "client")
+"""The loggers of the SDK; its client session uses the second one."""
+_UNHEARD = logging.NullHandler()
 
 
 class ServerPool:
@@ -48,6 +52,9 @@ class ServerPool:
         self._group: anyio.abc.TaskGroup | None = None
 
     async def __aenter__(self) -> "ServerPool":
+        # Where nobody listens, Python would print the SDK's warnings, with tracebacks, on stderr.
+        for name in SDK_LOGS:
+            logging.getLogger(name).addHandler(_UNHEARD)
         self._group = await anyio.create_task_group().__aenter__()
         for link in self._links.values():
             self._group.start_soon(link.run)

@@ -2,8 +2,11 @@
 
 import codecs
 from collections import deque
+from collections.abc import Mapping
 
 import anyio
+
+from hub.connections.masking import masked
 
 STDERR_LINES = 50
 LINE_LENGTH = 500
@@ -28,6 +31,8 @@ class Watch:
         """The first of them."""
         self.status = 0
         """HTTP status of the latest request that was refused; 0 when the latest was not."""
+        self.hidden: Mapping[str, str] = {}
+        """Values that are never told, each with the reference that is told in its stead."""
 
     def heard(self, data: bytes) -> None:
         """Keep what the process wrote to standard error."""
@@ -44,7 +49,7 @@ class Watch:
     def tail(self, lines: int = 10) -> str:
         """Return the last lines of standard error."""
         kept = [*self._stderr, self._rest] if self._rest.strip() else list(self._stderr)
-        return "\n".join(kept[-lines:])
+        return self.told("\n".join(kept[-lines:]))
 
     def describe(self) -> str:
         """Say how the process ended and what it said last."""
@@ -55,4 +60,8 @@ class Watch:
             parts.append(f"its last words on stderr: {tail}")
         if self.noise:
             parts.append(f"{self.noise} lines of its output were no messages: {self.first_noise}")
-        return "; ".join(parts)
+        return self.told("; ".join(parts))
+
+    def told(self, text: str) -> str:
+        """Return a text about the server as others may read it."""
+        return masked(text, self.hidden)
