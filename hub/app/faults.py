@@ -15,4 +15,4 @@ async def one_fault() -> AsyncIterator[None]:
             fault = fault.exceptions[0]
         if fault is group:
             raise
-        raise fault from None
+        raise fault from fault.__cause__

@@ -15,7 +15,7 @@ from hub.app.stream import EventStream
 from hub.core import events as ev
 from hub.core.cancel import CancelReason, CancelToken
 from hub.core.errors import UsageError
-from hub.core.jobs import TurnResult
+from hub.core.jobs import Denials, TurnResult
 from hub.engine.agent import Agent
 from hub.engine.feed import Feed, SessionJournal
 from hub.engine.turn import run_turn
@@ -99,10 +99,12 @@ class Hub:
             raise UsageError("A turn is running; read its stream to the end first.")
         if not prompt.strip():
             raise UsageError("The task is empty.", remedy="Say what the team is to do.")
-        self._token = self._seat.cancel = CancelToken()
+        token = self._seat.cancel = CancelToken()
+        self._seat.denials = Denials()
         self._run.feed = Feed()
         stream = EventStream(self._run.feed)
         agent = self._run.agent(self._seat, final=final)
+        self._token = token
         try:
             async with one_fault(), anyio.create_task_group() as group:
                 group.start_soon(self._turn, agent, prompt, stream)

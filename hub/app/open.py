@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 import anyio
 
@@ -163,6 +164,7 @@ async def _hub(
     if start.stored is not None:
         seat.conversation = start.stored.conversation
         seat.seq, seat.turn = start.stored.seq, start.stored.turn
+        seat.numbers = count(start.stored.jobs + 1)
     init = _init(start, specs, catalog, root_model.name, run.offered(grant))
     return Hub(run=run, seat=seat, init=init, servers=servers, news=news, stored=start.stored)
 

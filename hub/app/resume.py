@@ -26,6 +26,8 @@ class Stored:
     turn: int
     settled: int
     """How many calls without a result were closed."""
+    jobs: int = 0
+    """How many children it has dispatched."""
     ignored: list[str] = field(default_factory=list)
     """What in the log could not be read or was not legal."""
 
@@ -70,7 +72,7 @@ def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
             )
         )
     ignored = [f"event {line.seq}: {line.why}" for line in log.skipped] + conversation.ignored
-    return Stored(conversation, journal.seq, turn, len(unsettled), ignored)
+    return Stored(conversation, journal.seq, turn, len(unsettled), jobs.count, ignored)
 
 
 def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock) -> None:
@@ -105,6 +107,11 @@ class _Jobs:
                     self._results[event.job] = event.result
                 case _:
                     pass
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return len(self._started)
 
     @property
     def open(self) -> list[ev.JobStarted]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from hub.core import events as ev
 from hub.core.cancel import CancelToken
 from hub.core.conversation import Conversation
-from hub.core.jobs import Denials, Job, TurnResult
+from hub.core.errors import UsageError
+from hub.core.jobs import Denials, Failure, Job, TurnResult
 from hub.core.limits import Ledger
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
 from hub.core.team import Grant, Role, tightest
@@ -47,8 +49,10 @@ class Seat:
     conversation: Conversation = field(default_factory=Conversation)
     seq: int = 0
     turn: int = 0
-    numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 1_000_000)))
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
     """Tell the children of this seat apart."""
+    allowed: set[str] = field(default_factory=set)
+    """Tools that a person allowed for the session."""
     job: Job | None = None
     """None for a root."""
 
@@ -93,6 +97,7 @@ class Run:
             journal=journal,
             clock=self.clock,
             denials=seat.denials,
+            allowed=seat.allowed,
         )
         return Agent(
             model=self.model_for(seat.role),
@@ -122,7 +127,11 @@ class Run:
             denials=Denials(denials),
             job=job,
         )
-        agent = self.agent(seat, final=True)
+        try:
+            agent = self.agent(seat, final=True)
+        except UsageError as error:
+            failure = Failure(error.code, str(error))
+            return TurnResult("model_error", "model_error", error=failure)
         self.open_session(seat, agent)
         result: TurnResult | None = None
         try:

@@ -40,7 +40,9 @@ class CallPath:
         journal: Journal,
         clock: Clock,
         denials: Denials,
+        allowed: set[str] | None = None,
     ) -> None:
+        """Make the path; ``allowed`` holds the tools that a person allowed for the session."""
         self._tools = tools
         self._withheld = withheld
         self._policy = policy
@@ -48,7 +50,7 @@ class CallPath:
         self._journal = journal
         self._clock = clock
         self._denials = denials
-        self._allowed: set[str] = set()
+        self._allowed = set[str]() if allowed is None else allowed
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return how a tool is offered; None when the agent has no tool of this name."""
