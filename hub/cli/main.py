@@ -1,5 +1,6 @@
 """The ``hub`` command: a table of commands, each imported when it is asked for."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -46,6 +47,9 @@ CONTROL_FLOW: tuple[type[BaseException], ...] = (
     EOFError,
 )
 """What the library itself turns into an exit."""
+
+YOUNG_OBJECTS = 100_000
+"""New objects between two searches for garbage; most of what a command imports stays for good."""
 
 
 class LazyGroup(TyperGroup):
@@ -114,6 +118,7 @@ def root(
 
 def main() -> None:
     """Run the command line; the entry point of the console script."""
+    gc.set_threshold(YOUNG_OBJECTS)
     _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
