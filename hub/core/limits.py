@@ -75,6 +75,13 @@ class Ledger:
         own = None if self.limits.seconds is None else now + self.limits.seconds
         self.deadline = _least(own, self.parent.deadline if self.parent else None)
 
+    def deadline_owner(self) -> "Ledger":
+        """Return whose limit the deadline is: this ledger's own, or that of an ancestor."""
+        node = self
+        while node.parent is not None and node.parent.deadline == self.deadline:
+            node = node.parent
+        return node
+
     def charge(self, usage: Usage) -> None:
         """Add the tokens of one request here and on every ancestor."""
         self.own = self.own + usage
@@ -98,9 +105,9 @@ class Ledger:
         if self.limits.steps is not None and self.steps >= self.limits.steps:
             return LimitHit("steps", self.steps, self.limits.steps, self.owner)
         if self.deadline is not None and now >= self.deadline:
-            return LimitHit(
-                "seconds", self.limits.seconds or 0, self.limits.seconds or 0, self.owner
-            )
+            owner = self.deadline_owner()
+            seconds = owner.limits.seconds or 0
+            return LimitHit("seconds", seconds, seconds, owner.owner)
         node: Ledger | None = self
         while node is not None:
             used = node.total.total_tokens

@@ -60,9 +60,12 @@ def model_failed(error: ModelError, text: str) -> End:
 
 
 def cancelled(agent: Agent, text: str) -> End:
-    """End because the agent's token, or something around it, was cancelled."""
+    """End because the agent's token, or something around it, was cancelled.
+
+    For a child it is always its parent that stops it.
+    """
     reason: StopReason
-    if agent.cancel.reason in ("parent", "shutdown"):
+    if agent.duty is not None or agent.cancel.reason in ("parent", "shutdown"):
         reason = "parent_cancelled"
     elif agent.journal.conversation.unsettled():
         reason = "aborted_tools"

@@ -64,13 +64,14 @@ def _cut(agent: Agent, completion: Completion, progress: Progress) -> End | None
 
 
 async def _run_calls(agent: Agent, calls: Sequence[ToolCall], progress: Progress) -> End | None:
+    left = agent.ledger.calls_left()
     outcomes = await run_batch(agent, calls)
     if agent.duty is not None:
         if report := agent.duty.accepted():
             return reported(agent, report)
         if end := _count_invalid(agent.duty, calls, outcomes, progress):
             return end
-    if any(outcome.kind == "limit" for outcome in outcomes):
+    if left is not None and len(calls) > left:
         limit = agent.ledger.limits.tool_calls or 0
         hit = LimitHit("tool_calls", agent.ledger.tool_calls, limit, agent.journal.agent)
         return limit_reached(hit, progress.said)

@@ -65,7 +65,7 @@ async def run_turn(agent: Agent, prompt: str) -> TurnResult:
 async def _guarded(agent: Agent, turn: _Turn) -> None:
     with agent.cancel.scope() as scope:
         deadline = agent.ledger.deadline
-        if deadline is not None:
+        if deadline is not None and agent.ledger.deadline_owner() is agent.ledger:
             scope.deadline = anyio.current_time() + deadline - agent.clock.now()
         try:
             turn.end = await _steps(agent, turn)
