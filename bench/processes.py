@@ -2,7 +2,6 @@
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -120,7 +119,3 @@ def program(name: str, server: Server, where: Place, *more: str) -> dict[str, An
         raise RuntimeError(f"{name} failed:\n{done.stderr}")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures | {"total": total}
-
-
-def median(values: Sequence[float]) -> float:
-    return statistics.median(values)

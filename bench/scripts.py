@@ -30,8 +30,12 @@ def steps(count: int) -> dict[str, Any]:
     return {"script": 1, "turns": [*turns, {"text": "All steps are done."}]}
 
 
-def fan_out(children: int) -> dict[str, Any]:
-    """A lead that dispatches all children in one message; each reads twice, then reports."""
+def fan_out(children: int, *, second_prompt: bool) -> dict[str, Any]:
+    """A lead that dispatches all children in one message; each reads twice, then reports.
+
+    With ``second_prompt`` the lead reads a file on the first prompt, so that its server is up.
+    """
+    before = [{"calls": [_read(0)]}, {"text": "Ready."}] if second_prompt else []
     jobs = [
         {"tool": "dispatch", "args": {"role": "child", "task": f"Do part {number}."}}
         for number in range(children)
@@ -42,7 +46,7 @@ def fan_out(children: int) -> dict[str, Any]:
         "agents": {
             "lead": {
                 "match": {"system_contains": "You lead the benchmark."},
-                "turns": [{"calls": jobs}, {"text": "All parts are done."}],
+                "turns": [*before, {"calls": jobs}, {"text": "All parts are done."}],
             },
             "child": {
                 "match": {"system_contains": "You are a child of the benchmark."},
@@ -54,7 +58,7 @@ def fan_out(children: int) -> dict[str, Any]:
 
 def deltas(count: int) -> dict[str, Any]:
     """One answer in so many pieces of one token."""
-    return {"script": 1, "turns": [{"wire": {"deltas": count}}]}
+    return {"script": 1, "turns": [{"wire": {"deltas": count, "batch": 1}}]}
 
 
 def _read(number: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Runs as ``python -m bench.serving SCRIPT``. The first line of output says where it listens; then
 each line of input is a command, and each command is answered with one line of JSON:
 
-``wait N``    wait for the Nth request and return the arrivals so far
+``wait N``    wait for the Nth request, at most half a minute, and return the arrivals so far
 ``arrivals``  the arrivals so far: monotonic seconds, which all processes of a machine share
 ``first``     characters of the first request's body, and how many tools it offers
 ``reset``     forget the requests
@@ -19,6 +19,8 @@ import anyio.to_thread
 
 from hub.testing.model_server import ModelServer, serve_model
 
+PATIENCE = 30.0
+
 
 async def main() -> None:
     async with serve_model(Path(sys.argv[1]), strict=False) as server:
@@ -30,7 +32,8 @@ async def main() -> None:
 
 async def obey(server: ModelServer, word: str, number: int) -> Any:
     if word == "wait":
-        await server.wait_for_requests(number)
+        with anyio.move_on_after(PATIENCE):
+            await server.wait_for_requests(number)
     if word == "reset":
         server.requests.clear()
     if word == "first":

@@ -1,6 +1,7 @@
 """The hub as a library: one prompt, every event consumed, all of it stored in SQLite.
 
-A fourth argument, ``lines``, also gives each event to the plain view of the command line.
+With ``lines`` as a fourth argument, each event also goes to the plain view of the command line.
+With ``twice`` there is a prompt before the one that is measured.
 """
 
 import os
@@ -28,6 +29,10 @@ async def main() -> None:
     ):
         if view is not None:
             beside.start_soon(view.run)
+        if sys.argv[4:] == ["twice"]:
+            async with hub.ask("Get ready.") as events:
+                async for _ in events:
+                    pass
         meter = Meter()
         async with hub.ask("Do the benchmark.", final=True) as events:
             async for event in events:
