@@ -11,6 +11,7 @@ from hub.core.ids import new_id
 from hub.core.jobs import Job
 from hub.core.limits import Ledger, Limits
 from hub.core.team import Edge, Grant, Role
+from hub.core.text import one_line
 
 MAX_TASK = 20_000
 """Characters of a task."""
@@ -128,14 +129,22 @@ def _sized(what: str, text: str, limit: int) -> str:
     return text
 
 
+def _problem(root: Path, name: str) -> str:
+    """Say why a file cannot be handed on; empty when it can."""
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            return "is outside of the workspace"
+        return "" if path.exists() else "does not exist in the workspace"
+    except (OSError, RuntimeError, ValueError):  # too long, a circle of links, a NUL
+        return "cannot be read"
+
+
 def _files(workspace: Path, names: list[Any]) -> tuple[str, ...]:
     if len(names) > MAX_FILES:
         raise Refusal(f"{len(names)} files are named, {MAX_FILES} are allowed; name folders.")
     root = workspace.resolve()
     for name in names:
-        path = (root / str(name)).resolve()
-        if not path.is_relative_to(root):
-            raise Refusal(f"The file {name!r} is outside of the workspace.")
-        if not path.exists():
-            raise Refusal(f"The file {name!r} does not exist in the workspace.")
+        if problem := _problem(root, str(name)):
+            raise Refusal(f"The file {one_line(repr(name), 200)} {problem}.")
     return tuple(str(name) for name in names)

@@ -13,6 +13,9 @@ REPORT = "report"
 CheckSchema = Callable[[Any, Mapping[str, Any]], list[str]]
 """Checks a value against a JSON Schema and returns every fault as a sentence."""
 
+_PLACE = "#/properties/data"
+_LITERAL = ("const", "enum", "default", "examples")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -27,7 +30,7 @@ def report_parameters(data_schema: Mapping[str, Any] | None) -> dict[str, Any]:
     }
     required = ["status", "summary"]
     if data_schema is not None:
-        properties["data"] = dict(data_schema)
+        properties["data"] = _nested(dict(data_schema))
         required.append("data")
     else:
         properties["data"] = {}
@@ -37,6 +40,32 @@ def report_parameters(data_schema: Mapping[str, Any] | None) -> dict[str, Any]:
         "required": required,
         "additionalProperties": False,
     }
+
+
+def _nested(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose references to itself hold where it stands in that of a report."""
+    if "$id" in schema:
+        return schema
+    moved: dict[str, Any] = _moved(schema)
+    return moved
+
+
+def _moved(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_moved(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _moved_member(key, value) for key, value in node.items()}
+    target = made.get("$ref")
+    if isinstance(target, str) and (target == "#" or target.startswith("#/")):
+        made["$ref"] = _PLACE + target[1:]
+    return made
+
+
+def _moved_member(key: str, value: Any) -> Any:
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _moved(schema) for name, schema in value.items()}
+    return value if key in _LITERAL else _moved(value)
 
 
 class ReportTool:
