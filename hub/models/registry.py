@@ -1,6 +1,7 @@
 """The models of one process: one instance for each spec, one client for each endpoint.
 
-Nothing here imports ``openai``; the first real model does, when it is opened.
+Each kind of model is imported when the first one is opened: ``openai`` is slow, and a run without
+scripts needs no script language.
 """
 
 from importlib import import_module
@@ -9,7 +10,6 @@ from typing import Any, Protocol
 
 from hub.core.modelspec import ModelSpec
 from hub.core.ports import Clock, Model
-from hub.models.script_model import open_script
 
 SCRIPT = "script:"
 
@@ -51,7 +51,9 @@ class Models:
 
     def _opened(self, spec: ModelSpec | str) -> ClosableModel:
         if isinstance(spec, str):
-            return open_script(Path(spec.removeprefix(SCRIPT)))
+            scripts = import_module("hub.models.script_model")
+            script: ClosableModel = scripts.open_script(Path(spec.removeprefix(SCRIPT)))
+            return script
         chat = import_module("hub.models.chat")
         place = chat.Endpoint.key(spec)
         if place not in self._endpoints:
