@@ -105,7 +105,7 @@ def parallel_script(last: str) -> dict[str, Any]:
 async def test_a4_a20_a_run_that_was_killed_goes_on_with_every_pair_and_every_end(
     tmp_path, workspace
 ):
-    """Kill -9 after two of four parallel calls have results; then resume under the strict server."""
+    """Kill -9 after two of four parallel calls; then resume under the strict server."""
     async with serve_model(parallel_script("all told")) as server:
         with hub_run(server, workspace, tmp_path, "--role", "boss") as process:
             await until_stored(tmp_path, "job.done", 2)
