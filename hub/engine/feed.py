@@ -10,11 +10,14 @@ from collections import deque
 import anyio
 
 from hub.core.conversation import Conversation
-from hub.core.events import Event
+from hub.core.events import Event, JobProgress, ServerLog, ToolProgress
 from hub.core.ports import Clock, EventStore
 
 HIGH_WATER = 1024
 """Events that may wait for the reader before producers pause."""
+
+_CHATTER = (ToolProgress, ServerLog, JobProgress)
+"""Nobody waits for room before these, and durable events say what came of them."""
 
 
 class Feed:
@@ -28,8 +31,13 @@ class Feed:
         self._abandoned = False
 
     def put(self, event: Event) -> None:
-        """Queue an event for the reader; dropped when the reader has left."""
+        """Queue an event for the reader; dropped when the reader has left.
+
+        What servers say of their progress is also dropped while the reader is far behind.
+        """
         if self._abandoned:
+            return
+        if isinstance(event, _CHATTER) and len(self._queue) > HIGH_WATER:
             return
         self._queue.append(event)
         if not self._filled.is_set():
