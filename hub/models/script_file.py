@@ -6,29 +6,30 @@ own ``turns``. `docs/scripts.md` describes the format for its users.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hub.core.errors import ScriptFileError
+from hub.models.script_entry import Entry
+from hub.models.script_view import RESERVED
+from hub.models.script_wire import Wire, wire_of
+from hub.models.script_yaml import parse_yaml
 
 VERSION = 1
-_LINE = "__line__"
-_FILE_KEYS = ("script", "vars", "turns", "agents")
-_AGENT_KEYS = ("match", "vars", "turns")
-_MATCH_KEYS = ("system_contains", "task_contains", "model", "header")
-_TURN_KEYS = (
+FILE_KEYS = ("script", "vars", "turns", "agents")
+AGENT_KEYS = ("match", "vars", "turns")
+MATCH_KEYS = ("system_contains", "task_contains", "model", "header")
+TURN_KEYS = (
     *("when", "text", "reasoning", "calls", "repeat", "until", "expect"),
     *("usage", "finish", "set", "optional", "wire"),
 )
-_CALL_KEYS = ("tool", "args", "raw_args", "id", "when", "for_each", "as")
-_EXPECT_KEYS = (
+CALL_KEYS = ("tool", "args", "raw_args", "id", "when", "for_each", "as")
+EXPECT_KEYS = (
     *("tools_include", "system_contains", "prompt_contains", "last_result_contains"),
     "that",
 )
-_FINISHES = ("stop", "tool_calls", "length", "content_filter", "incomplete")
+USAGE_KEYS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+FINISHES = ("stop", "tool_calls", "length", "content_filter", "incomplete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class CallLine:
     line: int
     tool: str
     args: Any = None
+    """A mapping of templates, or one expression that gives a mapping."""
     raw_args: str | None = None
     """Text of the arguments as it is, valid JSON or not."""
     id: str | None = None
     when: str | None = None
     for_each: Any = None
+    """A list of templates, or an expression that gives a list."""
     name: str = "item"
     """What the item of ``for_each`` is called."""
 
@@ -56,23 +59,24 @@ class Turn:
     text: str = ""
     reasoning: str = ""
     calls: tuple[CallLine, ...] = ()
-    repeat: Any = 1
-    """How often it is played: a number or an expression."""
+    repeat: int | str | None = None
+    """How often it is played: a number or an expression; None for once, or until ``until``."""
     until: str | None = None
     """An expression that ends the repetition when it becomes true."""
     expect: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, int] | None = None
+    """Token counts; None when the script says nothing, empty when there are to be none."""
     finish: str | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
     optional: bool = False
     """It need not be played."""
-    wire: Mapping[str, Any] = field(default_factory=dict)
+    wire: Wire | None = None
     """How the model server misbehaves while it gives this answer; other players ignore it."""
 
     @property
     def silent(self) -> bool:
         """It only sets variables and says nothing."""
-        return not self.text and not self.calls and not self.reasoning and not self.wire
+        return not (self.text or self.calls or self.reasoning or self.wire)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class Script:
     turns: tuple[Turn, ...]
     vars: Mapping[str, Any] = field(default_factory=dict)
     match: Mapping[str, Any] = field(default_factory=dict)
+    """Requests that are its own: ``system_contains`` and ``task_contains`` (texts), ``model``,
+    ``header`` (values by name)."""
 
     def place(self, line: int) -> str:
         """Return ``file:line``."""
@@ -96,15 +102,15 @@ def load_scripts(path: Path) -> list[Script]:
     Raises:
         ScriptFileError: naming file and line of the first fault.
     """
+    where = str(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ScriptFileError(
-            f"the script cannot be read: {error.strerror}", where=str(path)
-        ) from None
+        reason = error.strerror or type(error).__name__
+        raise ScriptFileError(f"the script cannot be read: {reason}", where=where) from None
     except UnicodeDecodeError as error:
-        raise ScriptFileError(f"the script is not UTF-8: {error.reason}", where=str(path)) from None
-    return parse_scripts(text, str(path))
+        raise ScriptFileError(f"the script is not UTF-8: {error.reason}", where=where) from None
+    return parse_scripts(text, where)
 
 
 def parse_scripts(text: str, path: str = "script") -> list[Script]:
@@ -113,15 +119,7 @@ def parse_scripts(text: str, path: str = "script") -> list[Script]:
     Raises:
         ScriptFileError: naming file and line of the first fault.
     """
-    try:
-        data = yaml.load(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
-        raise ScriptFileError(f"broken YAML: {error.problem}", where=where) from None
-    except yaml.YAMLError as error:
-        raise ScriptFileError(f"broken YAML: {error}", where=path) from None
-    return scripts_from(data, path)
+    return scripts_from(parse_yaml(text, path), path)
 
 
 def scripts_from(data: Any, path: str = "script") -> list[Script]:
@@ -130,134 +128,119 @@ def scripts_from(data: Any, path: str = "script") -> list[Script]:
     Raises:
         ScriptFileError: naming file and line of the first fault.
     """
-    reader = _Reader(path)
-    top = reader.mapping(data, "a script", _FILE_KEYS, 1)
-    if top.get("script") != VERSION:
-        raise reader.fault(
-            f"this is no script of version {VERSION}", 1, f"Start the file with: script: {VERSION}"
+    top = Entry(path, data, "a script", FILE_KEYS)
+    version = top.get("script")
+    if version != VERSION or isinstance(version, bool):
+        raise top.fault(
+            f"this is no script of version {VERSION}", "script", f"Write: script: {VERSION}"
         )
     if ("turns" in top) == ("agents" in top):
-        raise reader.fault("a script has either turns or agents", 1, "")
-    shared = dict(top.get("vars") or {})
+        raise top.fault("a script has either turns or agents", "turns")
+    shared = _variables(top, "vars")
     if "turns" in top:
-        return [Script(path, "", reader.turns(top["turns"], 1), _plain(shared))]
-    scripts = []
-    for name, entry in _items(top["agents"]):
-        line = _line(entry, 1)
-        agent = reader.mapping(entry, f"agent {name!r}", _AGENT_KEYS, line)
-        match = reader.mapping(agent.get("match") or {}, "match", _MATCH_KEYS, line)
-        variables = _plain(shared | dict(agent.get("vars") or {}))
-        turns = reader.turns(agent.get("turns"), line)
-        scripts.append(Script(path, str(name), turns, variables, match))
-    return scripts
+        return [Script(path, "", _turns(top), shared)]
+    agents = top.entry("agents")
+    if not agents.data:
+        raise top.fault("agents must have at least one agent", "agents")
+    return [_agent(agents, name, shared) for name in agents.data]
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader whose mappings know their line."""
+def _agent(agents: Entry, name: Any, shared: Mapping[str, Any]) -> Script:
+    agent = agents.entry(name, AGENT_KEYS, f"agent {str(name)!r}")
+    given = agent.entry("match", MATCH_KEYS)
+    header = given.entry("header")
+    match: dict[str, Any] = {key: given.texts(key) for key in MATCH_KEYS[:2] if key in given}
+    if "model" in given:
+        match |= {"model": given.text("model")}
+    if "header" in given:
+        match |= {"header": {str(key): header.text(key) or "" for key in header.data}}
+    variables = {**shared, **_variables(agent, "vars")}
+    return Script(agents.path, str(name), _turns(agent), variables, match)
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    mapping = loader.construct_mapping(node, deep=True)
-    mapping[_LINE] = node.start_mark.line + 1
-    return mapping
+def _turns(top: Entry) -> tuple[Turn, ...]:
+    turns = tuple(_turn(entry) for entry in top.entries("turns", "a turn", TURN_KEYS))
+    if not turns:
+        raise top.fault("turns must be a list with at least one turn", "turns")
+    return turns
 
 
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+def _turn(given: Entry) -> Turn:
+    made = Turn(
+        line=given.line(),
+        when=given.expression("when"),
+        text=given.text("text") or "",
+        reasoning=given.text("reasoning") or "",
+        calls=tuple(_call(entry) for entry in given.entries("calls", "a call", CALL_KEYS)),
+        repeat=_repeat(given),
+        until=given.expression("until"),
+        expect=_expect(given.entry("expect", EXPECT_KEYS)),
+        usage=_usage(given),
+        finish=given.choice("finish", FINISHES),
+        set=_variables(given, "set"),
+        optional=given.flag("optional") or False,
+        wire=wire_of(given),
+    )
+    if made.silent and not made.set:
+        raise given.fault("a turn needs text, reasoning, calls, set or wire")
+    return made
 
 
-class _Reader:
-    """Turns data into turns, and faults into errors with a place."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def fault(self, message: str, line: int, remedy: str) -> ScriptFileError:
-        return ScriptFileError(message, where=f"{self._path}:{line}", remedy=remedy)
-
-    def mapping(self, data: Any, what: str, keys: tuple[str, ...], line: int) -> dict[str, Any]:
-        if not isinstance(data, Mapping):
-            raise self.fault(f"{what} must be a mapping of keys, not {_kind(data)}", line, "")
-        here = _line(data, line)
-        for key in data:
-            if key != _LINE and key not in keys:
-                near = get_close_matches(str(key), keys, n=1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(keys)}."
-                raise self.fault(f"{what} has an unknown key {key!r}", here, hint)
-        return {key: value for key, value in data.items() if key != _LINE}
-
-    def turns(self, data: Any, line: int) -> tuple[Turn, ...]:
-        if not isinstance(data, list) or not data:
-            raise self.fault("turns must be a list with at least one turn", line, "")
-        return tuple(self._turn(entry, line) for entry in data)
-
-    def _turn(self, data: Any, above: int) -> Turn:
-        line = _line(data, above)
-        turn = self.mapping(data, "a turn", _TURN_KEYS, line)
-        expect = self.mapping(turn.get("expect") or {}, "expect", _EXPECT_KEYS, line)
-        finish = turn.get("finish")
-        if finish is not None and finish not in _FINISHES:
-            raise self.fault(f"finish {finish!r} is none of {', '.join(_FINISHES)}", line, "")
-        calls = turn.get("calls") or []
-        if not isinstance(calls, list):
-            raise self.fault(f"calls must be a list, not {_kind(calls)}", line, "")
-        made = Turn(
-            line=line,
-            when=_text(turn.get("when")),
-            text=_text(turn.get("text")) or "",
-            reasoning=_text(turn.get("reasoning")) or "",
-            calls=tuple(self._call(call, line) for call in calls),
-            repeat=turn.get("repeat", 1),
-            until=_text(turn.get("until")),
-            expect=_plain(expect),
-            usage=_plain(turn["usage"]) if isinstance(turn.get("usage"), Mapping) else None,
-            finish=finish,
-            set=_plain(turn.get("set") or {}),
-            optional=bool(turn.get("optional", False)),
-            wire=_plain(turn.get("wire") or {}),
-        )
-        if made.silent and not made.set:
-            raise self.fault("a turn needs text, calls, set or wire", line, "")
-        return made
-
-    def _call(self, data: Any, above: int) -> CallLine:
-        line = _line(data, above)
-        call = self.mapping(data, "a call", _CALL_KEYS, line)
-        if not isinstance(call.get("tool"), str):
-            raise self.fault("a call needs the name of its tool", line, "Write: tool: NAME")
-        return CallLine(
-            line=line,
-            tool=call["tool"],
-            args=_plain(call.get("args") or {}),
-            raw_args=call.get("raw_args"),
-            id=call.get("id"),
-            when=_text(call.get("when")),
-            for_each=_plain(call.get("for_each")),
-            name=str(call.get("as", "item")),
-        )
+def _call(given: Entry) -> CallLine:
+    tool = given.text("tool")
+    if not tool:
+        raise given.fault("a call needs the name of its tool", "tool", "Write: tool: NAME")
+    args, each = given.get("args"), given.get("for_each")
+    if "args" in given and "raw_args" in given:
+        raise given.fault("a call has either args or raw_args", "raw_args")
+    if args is not None and not isinstance(args, Mapping | str):
+        raise given.wrong("args", "a mapping or an expression", "Use raw_args for anything else.")
+    if each is not None and not isinstance(each, list | str):
+        raise given.wrong("for_each", "a list or an expression")
+    name = given.text("as") or "item"
+    if name != "item" and (problem := _bad_name(name)):
+        raise given.fault(f"the name {name!r} cannot be used: {problem}", "as")
+    return CallLine(
+        line=given.line(),
+        tool=tool,
+        args={} if args is None else args,
+        raw_args=given.text("raw_args"),
+        id=given.text("id"),
+        when=given.expression("when"),
+        for_each=each,
+        name=name,
+    )
 
 
-def _plain(data: Any) -> Any:
-    """Return data without the lines of its mappings."""
-    if isinstance(data, Mapping):
-        return {key: _plain(value) for key, value in data.items() if key != _LINE}
-    if isinstance(data, list):
-        return [_plain(value) for value in data]
-    return data
+def _repeat(given: Entry) -> int | str | None:
+    value = given.get("repeat")
+    if value is None or isinstance(value, str):
+        return value
+    return given.number("repeat")
 
 
-def _items(data: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(data, Mapping):
-        return []
-    return [(key, value) for key, value in data.items() if key != _LINE]
+def _usage(given: Entry) -> Mapping[str, int] | None:
+    if given.get("usage") is None:
+        return None
+    counts = given.entry("usage", USAGE_KEYS)
+    return {key: counts.number(key) or 0 for key in counts.data}
 
 
-def _line(data: Any, above: int) -> int:
-    return int(data.get(_LINE, above)) if isinstance(data, Mapping) else above
+def _expect(given: Entry) -> Mapping[str, Any]:
+    found: dict[str, Any] = {key: given.texts(key) for key in EXPECT_KEYS[:-1] if key in given}
+    if "that" in given:
+        found["that"] = given.expression("that") or ""
+    return found
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _variables(given: Entry, key: str) -> dict[str, Any]:
+    return given.entry(key).names(_bad_name)
 
 
-def _kind(value: Any) -> str:
-    return {list: "a list", str: "a text", type(None): "nothing"}.get(type(value), "a value")
+def _bad_name(name: str) -> str:
+    """Say why a variable cannot have a name; empty when it can."""
+    if name in RESERVED:
+        return "it has a meaning of its own"
+    return (
+        "" if name.isidentifier() and name.isascii() else "only letters, digits and _ are allowed"
+    )

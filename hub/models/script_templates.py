@@ -1,18 +1,21 @@
-"""Templates and expressions of scripts: jinja2 in its sandbox, with filters for tool results."""
+"""Templates and expressions of scripts: jinja2 in its sandbox, with filters for tool results.
 
-import json
+In the strings of an expression, a backslash stays where it does not begin one of the escapes
+``\\n \\t \\r \\\\ \\' \\" \\xNN \\uNNNN``, so that regular expressions read as they are written.
+"""
+
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Protocol
 
-_WHOLE = re.compile(r"\{\{(?P<expression>(?:(?!\{\{|\}\}).)*)\}\}", re.DOTALL)
+from hub.models.script_filters import FILTERS
+from hub.models.script_values import TemplateFault, settled, short
 
-
-class TemplateFault(Exception):
-    """A template or an expression cannot be read, or fails on what it is given."""
+_CODE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_BACKSLASH = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = frozenset("\\'\"nrtxu\n")
+_BEGINNINGS = frozenset({"variable_begin", "block_begin", "comment_begin", "raw_begin", "data"})
 
 
 class _Environment(Protocol):
@@ -21,6 +24,8 @@ class _Environment(Protocol):
     def from_string(self, source: str) -> Any: ...
 
     def compile_expression(self, source: str, *, undefined_to_none: bool) -> Any: ...
+
+    def lex(self, source: str) -> Iterator[tuple[int, str, str]]: ...
 
 
 def render(template: Any, context: Mapping[str, Any]) -> Any:
@@ -33,12 +38,7 @@ def render(template: Any, context: Mapping[str, Any]) -> Any:
         TemplateFault: naming the template and the fault.
     """
     if isinstance(template, str):
-        if "{" not in template:
-            return template
-        whole = _WHOLE.fullmatch(template.strip())
-        if whole:
-            return evaluate(whole["expression"], context)
-        return _guarded(template, lambda: _template(template).render(context))
+        return _filled(template, context) if "{" in template else template
     if isinstance(template, Mapping):
         return {key: render(value, context) for key, value in template.items()}
     if isinstance(template, list):
@@ -52,21 +52,26 @@ def evaluate(expression: str, context: Mapping[str, Any]) -> Any:
     Raises:
         TemplateFault: naming the expression and the fault.
     """
-    whole = _WHOLE.fullmatch(expression.strip())
-    source = (whole["expression"] if whole else expression).strip()
 
     def value() -> Any:
-        found = _expression(source)(**context)
-        if _is_undefined(found):
-            raise TemplateFault(f"{source!r} has no value")
-        return found
+        source = expression if "{" not in expression else _whole(expression) or expression
+        return settled(_expression(source.strip())(**context), expression)
 
-    return _guarded(source, value)
+    return _guarded(expression, value)
 
 
-def known_filters() -> list[str]:
-    """Return the names of the filters that scripts have beside jinja's own."""
-    return sorted(_FILTERS)
+def _filled(template: str, context: Mapping[str, Any]) -> Any:
+    def value() -> Any:
+        whole = _whole(template)
+        if whole is None:
+            return _template(template).render(context)
+        found = settled(_expression(whole.strip())(**context), template)
+        if not isinstance(found, str):
+            return found
+        before = template[: len(template) - len(template.lstrip())]
+        return before + found + template[len(template.rstrip()) :]
+
+    return _guarded(template, value)
 
 
 def _guarded(source: str, run: Callable[[], Any]) -> Any:
@@ -77,20 +82,9 @@ def _guarded(source: str, run: Callable[[], Any]) -> Any:
     except TemplateFault:
         raise
     except TemplateError as error:
-        raise TemplateFault(f"{error.message} in {_short(source)}") from None
+        raise TemplateFault(f"{error.message} in {short(source)}") from None
     except Exception as error:  # noqa: BLE001 - whatever a script's expression does is its fault
-        raise TemplateFault(f"{type(error).__name__}: {error} in {_short(source)}") from None
-
-
-def _short(source: str) -> str:
-    flat = " ".join(source.split())
-    return repr(flat if len(flat) <= 120 else flat[:119] + "…")
-
-
-def _is_undefined(value: Any) -> bool:
-    from jinja2 import Undefined
-
-    return isinstance(value, Undefined)
+        raise TemplateFault(f"{type(error).__name__}: {error} in {short(source)}") from None
 
 
 @lru_cache(maxsize=1)
@@ -99,60 +93,43 @@ def _environment() -> _Environment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    environment.filters.update(_FILTERS)
+    environment.filters.update(FILTERS)
     return environment
 
 
 @lru_cache(maxsize=4096)
 def _template(source: str) -> Any:
-    return _environment().from_string(source)
+    return _environment().from_string(_CODE.sub(lambda code: _as_written(code.group()), source))
 
 
 @lru_cache(maxsize=4096)
 def _expression(source: str) -> Any:
-    return _environment().compile_expression(source, undefined_to_none=False)
+    return _environment().compile_expression(_as_written(source), undefined_to_none=False)
 
 
-def _findall(text: str, pattern: str) -> list[Any]:
-    return re.findall(pattern, text, re.MULTILINE)
+@lru_cache(maxsize=4096)
+def _whole(source: str) -> str | None:
+    """Return the expression of a text that is nothing but one; None for any other text."""
+    stripped = source.strip()
+    if not stripped.startswith("{{"):
+        return None
+    (_, first, _), *inner, (_, last, _) = _environment().lex(stripped)
+    if first != "variable_begin" or last != "variable_end":
+        return None
+    if any(kind in _BEGINNINGS for _, kind, _ in inner):
+        return None
+    return "".join(value for _, _, value in inner)
 
 
-def _search(text: str, pattern: str, default: Any = "") -> Any:
-    found = re.search(pattern, text, re.MULTILINE)
-    if not found:
-        return default
-    return found.group(1) if found.re.groups else found.group()
-
-
-def _path_from(target: str, file: str) -> str:
-    """Return the path that a link in a file leads to, relative to the workspace."""
-    return normpath(join(dirname(file), target))
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip()]
-
-
-def _count_by(items: Any) -> dict[Any, int]:
-    counts = Counter(items)
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))
-
-
-_FILTERS: dict[str, Callable[..., Any]] = {
-    "regex_findall": _findall,
-    "regex_search": _search,
-    "regex_replace": lambda text, pattern, new: re.sub(pattern, new, text, flags=re.MULTILINE),
-    "matching": lambda items, pattern: [i for i in items if re.search(pattern, str(i))],
-    "not_matching": lambda items, pattern: [i for i in items if not re.search(pattern, str(i))],
-    "lines": _lines,
-    "split": lambda text, separator=None: text.split(separator),
-    "to_json": lambda value: json.dumps(value, ensure_ascii=False),
-    "from_json": json.loads,
-    "basename": basename,
-    "dirname": dirname,
-    "path_from": _path_from,
-    "suffix": lambda path: splitext(path)[1],
-    "count_by": _count_by,
-}
+def _as_written(code: str) -> str:
+    if "\\" not in code:
+        return code
+    return _BACKSLASH.sub(
+        lambda pair: pair.group() if pair[1] in _ESCAPES else "\\" + pair.group(), code
+    )

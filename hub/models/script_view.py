@@ -2,16 +2,27 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
-_CONTEXT = re.compile(r"\n\n<context>\n(?P<context>.*?)\n</context>", re.DOTALL)
-_FILES = re.compile(r"\n\n<files>\n(?P<files>.*?)\n</files>", re.DOTALL)
+RESERVED = frozenset({
+    *("results", "last", "tools", "turn_index", "vars", "item", "index", "loop", "self"),
+    *("and", "or", "not", "in", "is", "if", "else"),
+    *("true", "false", "none", "True", "False", "None"),
+})
+"""Names that no variable may have."""
+
+_FRAMES = re.compile(
+    r"(?:\n\n<context>\n(?P<context>.*)\n</context>)?(?:\n\n<files>\n(?P<files>.*)\n</files>)?\s*\Z",
+    re.DOTALL,
+)
 _FRAMED = re.compile(r"<dispatch_result>\n(.*?)\n</dispatch_result>", re.DOTALL)
+_TRIES = 64
+"""Brackets at which the JSON in a text may begin."""
 
 
 @dataclass(frozen=True)
@@ -19,29 +30,46 @@ class Result:
     """One tool result, as templates see it."""
 
     tool: str
-    args: Any
+    arguments: str
+    """JSON text of the call's arguments."""
     text: str
     is_error: bool
 
     @cached_property
+    def args(self) -> Any:
+        """The call's arguments; None when they are no JSON."""
+        try:
+            return json.loads(self.arguments)
+        except (ValueError, RecursionError):
+            return None
+
+    @cached_property
     def json(self) -> Any:
-        """The JSON value in the text; None when there is none."""
+        """The JSON value in the text, or the object or array within it; None when there is none."""
         framed = _FRAMED.search(self.text)
         text = framed[1] if framed else self.text
-        start = re.search(r"[\[{]", text)
-        for candidate in (text, text[start.start() :] if start else ""):
-            try:
-                return json.JSONDecoder().raw_decode(candidate.lstrip())[0]
-            except ValueError:
-                continue
-        return None
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return _inside(text)
+
+
+def _inside(text: str) -> Any:
+    decoder = json.JSONDecoder()
+    for number, bracket in enumerate(re.finditer(r"[\[{]", text)):
+        try:
+            return decoder.raw_decode(text, bracket.start())[0]
+        except (ValueError, RecursionError):
+            if number >= _TRIES:
+                return None
+    return None
 
 
 class Seen:
     """A conversation as templates see it; computed when it is first asked for."""
 
     def __init__(
-        self, messages: Sequence[Message], instructions: str, tools: Sequence[str]
+        self, messages: Sequence[Message], instructions: str, tools: tuple[str, ...]
     ) -> None:
         self.messages = messages
         self.instructions = instructions
@@ -60,33 +88,50 @@ class Seen:
     @cached_property
     def results(self) -> list[Result]:
         """All tool results."""
-        calls = {
-            call.id: call
-            for message in self.messages
-            if isinstance(message, AssistantMessage)
-            for call in message.calls
-        }
-        return [
-            Result(calls[m.call_id].name, _loads(calls[m.call_id].arguments), m.text, m.is_error)
-            for m in self.messages
-            if isinstance(m, ToolMessage) and m.call_id in calls
-        ]
+        calls = {}
+        found = []
+        for message in self.messages:
+            if isinstance(message, AssistantMessage):
+                for call in message.calls:
+                    calls[call.id] = call
+            elif isinstance(message, ToolMessage) and message.call_id in calls:
+                call = calls[message.call_id]
+                found.append(Result(call.name, call.arguments, message.text, message.is_error))
+        return found
 
     @cached_property
     def last(self) -> list[Result]:
-        """The results of the latest calls."""
-        latest = next((m for m in reversed(self.messages) if isinstance(m, AssistantMessage)), None)
-        count = len(latest.calls) if latest else 0
-        return self.results[-count:] if count else []
+        """The results of the latest calls, in call order."""
+        results: dict[str, ToolMessage] = {}
+        for message in reversed(self.messages):
+            if isinstance(message, ToolMessage):
+                results[message.call_id] = message
+            elif isinstance(message, AssistantMessage) and message.calls:
+                return [
+                    Result(call.name, call.arguments, given.text, given.is_error)
+                    for call in message.calls
+                    if (given := results.get(call.id)) is not None
+                ]
+        return []
+
+    @cached_property
+    def _first(self) -> dict[str, Any]:
+        first = self.prompts[0] if self.prompts else ""
+        start = min((at for at in map(first.find, _OPENINGS) if at >= 0), default=len(first))
+        frames = _FRAMES.match(first, start)
+        if frames is None:
+            return {"task": first.strip(), "context": "", "files": []}
+        files = frames["files"]
+        return {
+            "task": first[:start].strip(),
+            "context": frames["context"] or "",
+            "files": files.splitlines() if files else [],
+        }
 
     def context(self, variables: Mapping[str, Any], turn_index: int) -> dict[str, Any]:
         """Return what templates may use."""
-        first = self.prompts[0] if self.prompts else ""
-        context, files = _CONTEXT.search(first), _FILES.search(first)
         return {
-            "context": context["context"] if context else "",
-            "files": files["files"].splitlines() if files else [],
-            "task": _FILES.sub("", _CONTEXT.sub("", first)).strip(),
+            **self._first,
             "prompt": self.prompts[-1] if self.prompts else "",
             "results": self.results,
             "last": self.last,
@@ -97,23 +142,41 @@ class Seen:
         }
 
 
-def marks(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
-    """Yield the place of each assistant message and a mark of all up to and including it."""
-    mark = 0
-    for at, message in enumerate(messages):
-        match message:
-            case AssistantMessage():
-                said = tuple((call.id, call.name, call.arguments) for call in message.calls)
-                mark = hash((mark, "a", message.text, said))
-                yield at, mark
-            case ToolMessage():
-                mark = hash((mark, "t", message.call_id, message.text))
-            case _:
-                mark = hash((mark, "u", message.text))
+_OPENINGS = ("\n\n<context>\n", "\n\n<files>\n")
 
 
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One assistant message of a conversation; equal conversations have equal marks."""
+
+    at: int
+    """Its place among the messages."""
+    before: int
+    """Stands for everything before it."""
+    after: int
+    """Stands for everything up to and including it."""
+
+
+class Marks:
+    """What a conversation is known by."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.spoken: list[Mark] = []
+        """The assistant messages."""
+        self.whole = 0
+        """Stands for the whole conversation."""
+        for at, message in enumerate(messages):
+            before, self.whole = self.whole, _mark(self.whole, message)
+            if isinstance(message, AssistantMessage):
+                self.spoken.append(Mark(at, before, self.whole))
+
+
+def _mark(before: int, message: Message) -> int:
+    match message:
+        case AssistantMessage():
+            said = tuple((call.id, call.name, call.arguments) for call in message.calls)
+            return hash((before, "a", message.text, said))
+        case ToolMessage():
+            return hash((before, "t", message.call_id, message.text))
+        case _:
+            return hash((before, "u", message.text))

@@ -1,14 +1,29 @@
 """As much of HTTP/1.1 as a scripted model server needs: requests in, raw bytes out."""
 
+import re
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import anyio
 import anyio.abc
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 256 * 1024 * 1024
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
-_REASONS |= {429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable"}
+LAST_CHUNK = b"0\r\n\r\n"
+
+_REQUEST_LINE = re.compile(r"(?P<method>[A-Z]{1,20}) (?P<path>[!-~]+) HTTP/1\.(?P<minor>[01])")
+_LENGTH = re.compile(r"[0-9]{1,12}")
+_CHUNK = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,10})[ \t]*(?:;.*)?", re.DOTALL)
+_GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+
+class MalformedRequest(Exception):
+    """What a client sent is no request; the connection is of no further use."""
+
+    def __init__(self, problem: str, status: int = 400) -> None:
+        super().__init__(problem)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +35,8 @@ class HttpRequest:
     headers: dict[str, str]
     """Names in lower case."""
     body: bytes
+    keep_open: bool
+    """The client may send another request on the same connection."""
 
 
 class Connection:
@@ -30,23 +47,29 @@ class Connection:
         self._buffer = b""
 
     async def request(self) -> HttpRequest | None:
-        """Read the next request; None when the client has gone or sends no HTTP."""
-        head = await self._until(b"\r\n\r\n")
-        if head is None:
+        """Read the next request; None when the client has gone.
+
+        Raises:
+            MalformedRequest: it is none, or too large.
+        """
+        found = await self._until(b"\r\n\r\n", MAX_HEAD)
+        if found is None:
             return None
-        first, *lines = head.decode("latin-1").split("\r\n")
+        first, *lines = found.decode("latin-1").lstrip("\r\n").split("\r\n")
+        opening = _REQUEST_LINE.fullmatch(first)
+        if opening is None:
+            raise MalformedRequest("the first line is no request line of HTTP/1.1")
         headers = {}
         for line in lines:
             name, _, value = line.partition(":")
             headers[name.strip().lower()] = value.strip()
-        words, digits = first.split(" "), headers.get("content-length", "0")
-        if len(words) != 3 or not digits.isascii() or not digits.isdigit():
-            return None
-        method, path, length = words[0], words[1], int(digits)
-        if length > MAX_BODY:
-            return None
-        body = await self._exactly(length)
-        return None if body is None else HttpRequest(method, path, headers, body)
+        body = await self._body(headers)
+        wish = headers.get("connection", "" if opening["minor"] == "1" else "close").lower()
+        path = opening["path"]
+        keep_open = wish != "close"
+        return (
+            None if body is None else HttpRequest(opening["method"], path, headers, body, keep_open)
+        )
 
     async def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         """Send a whole answer."""
@@ -58,19 +81,47 @@ class Connection:
 
     async def wait_for_close(self) -> None:
         """Return when the client closes the connection."""
-        while True:
-            try:
-                self._buffer += await self._stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return
+        while await self._more():
+            pass
 
     async def abort(self) -> None:
         """Cut the connection without a goodbye."""
         await anyio.aclose_forcefully(self._stream)
 
-    async def _until(self, mark: bytes) -> bytes | None:
+    async def _body(self, headers: dict[str, str]) -> bytes | None:
+        if headers.get("expect", "").lower() == "100-continue":
+            await self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if "chunked" in headers.get("transfer-encoding", "").lower():
+            return await self._chunked()
+        digits = headers.get("content-length", "0")
+        if not _LENGTH.fullmatch(digits):
+            raise MalformedRequest("the content-length is no number")
+        return await self._exactly(_allowed(int(digits)))
+
+    async def _chunked(self) -> bytes | None:
+        parts: list[bytes] = []
+        total = 0
+        while (line := await self._until(b"\r\n", MAX_HEAD)) is not None:
+            match = _CHUNK.fullmatch(line)
+            if match is None:
+                raise MalformedRequest("a chunk of the body has no size")
+            size = int(match["size"], 16)
+            total = _allowed(total + size)
+            if size == 0:
+                while line:
+                    line = await self._until(b"\r\n", MAX_HEAD)
+                return None if line is None else b"".join(parts)
+            part = await self._exactly(size + 2)
+            if part is None:
+                return None
+            parts.append(part[:-2])
+        return None
+
+    async def _until(self, mark: bytes, limit: int) -> bytes | None:
         while mark not in self._buffer:
-            if len(self._buffer) > MAX_HEAD or not await self._more():
+            if len(self._buffer) > limit:
+                raise MalformedRequest("the head of the request is too long", 431)
+            if not await self._more():
                 return None
         found, _, self._buffer = self._buffer.partition(mark)
         return found
@@ -90,7 +141,7 @@ class Connection:
     async def _more(self) -> bool:
         try:
             self._buffer += await self._stream.receive(1 << 20)
-        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except _GONE:
             return False
         return True
 
@@ -99,7 +150,7 @@ def head(status: int, headers: dict[str, str]) -> bytes:
     """Return the status line and headers of an answer."""
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
 
 def chunk(data: bytes) -> bytes:
@@ -107,4 +158,7 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-LAST_CHUNK = b"0\r\n\r\n"
+def _allowed(length: int) -> int:
+    if length > MAX_BODY:
+        raise MalformedRequest("the body is too large", 413)
+    return length

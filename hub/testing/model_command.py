@@ -5,13 +5,14 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from hub.core.errors import HubError
+from hub.core.text import printable
 from hub.testing.model_server import serve_model
 
 
@@ -22,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
         description="Serve a script as an OpenAI-compatible model on 127.0.0.1.",
     )
     parser.add_argument("file", type=Path, help="the script, a YAML file")
-    parser.add_argument("--port", type=int, default=0, help="port; 0 takes a free one")
+    parser.add_argument("--port", type=_port, default=0, help="port; 0 takes a free one")
     parser.add_argument(
         "--lenient", action="store_true", help="accept histories that strict servers refuse"
     )
@@ -33,14 +34,20 @@ def main(argv: list[str] | None = None) -> int:
     try:
         anyio.run(_serve, given)
     except HubError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(printable(f"error: {error}\n"))
         return error.exit_code
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        sys.stderr.write(f"error: cannot listen on port {given.port}: {reason}; try --port 0\n")
+        return 2
     return 0
 
 
 async def _serve(given: argparse.Namespace) -> None:
     async with (
-        serve_model(given.file, strict=not given.lenient, port=given.port) as server,
+        serve_model(
+            given.file, strict=not given.lenient, port=given.port, keep_bodies=False
+        ) as server,
         anyio.create_task_group() as group,
     ):
         await group.start(_until_signal, group.cancel_scope)
@@ -61,6 +68,17 @@ async def _until_signal(
 
 
 async def _until_eof(scope: anyio.CancelScope) -> None:
-    while await anyio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
-        pass
+    """Read standard input to its end, without a thread: one that waits would outlive a signal."""
+    while sys.stdin is not None:
+        with suppress(PermissionError):  # a file and the null device are always readable
+            await anyio.wait_readable(0)
+        if not os.read(0, 4096):
+            break
     scope.cancel()
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is no port")
+    return port

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +17,33 @@ import anyio
 import anyio.abc
 
 from hub.core.errors import ModelError
-from hub.core.messages import AssistantMessage, UserMessage
+from hub.core.messages import AssistantMessage
 from hub.models.script_file import Script, load_scripts, parse_scripts, scripts_from
 from hub.models.script_player import Played, Player
-from hub.testing.answers import conversation, usage_of, whole
-from hub.testing.http_wire import Connection, HttpRequest
+from hub.models.script_wire import Fault
+from hub.testing.answers import events, usage_of, whole, wire_of
+from hub.testing.http_wire import Connection, HttpRequest, MalformedRequest
+from hub.testing.reading import Asked, asked
+from hub.testing.request_log import Record, record_of
 from hub.testing.sending import Sending
 from hub.testing.strict import violations
 
 Source = Path | str | Mapping[str, Any]
 """A script file, a script's YAML text, or its data."""
 
-_BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
-
-
-@dataclass(slots=True)
-class Record:
-    """One request as the server saw it."""
-
-    at: float
-    """Monotonic seconds at which the whole request was there."""
-    connection: int
-    """Number of the connection, from 1."""
-    path: str
-    headers: dict[str, str]
-    """Names in lower case; the authorization is redacted."""
-    body: Any
-    agent: str = ""
-    status: int = 0
-    answer: int = 0
-    """Number of the answer in its conversation, from 0."""
-    problems: list[str] = field(default_factory=list)
-    """Why it was refused."""
-    ended: float | None = None
-    """Monotonic seconds at which the answer was complete, or the client had gone."""
-    client_left: bool = False
-    """The client closed the connection before the answer was complete."""
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
+_JSON = {"content-type": "application/json"}
 
 
 class ModelServer:
     """The running server, as a test sees it."""
 
-    def __init__(self, scripts: list[Script], *, strict: bool) -> None:
+    def __init__(
+        self, scripts: list[Script], *, strict: bool = True, keep_bodies: bool = True
+    ) -> None:
         self._players = [Player(script) for script in scripts]
         self._strict = strict
+        self._keep_bodies = keep_bodies
         self._attempts: Counter[tuple[str, int]] = Counter()
         self._connections = 0
         self._longest: dict[str, list[Any]] = {}
@@ -71,11 +53,13 @@ class ModelServer:
         """Root of the API, such as ``http://127.0.0.1:4321/v1``."""
         self.requests: list[Record] = []
         """Every request for an answer, in the order of arrival."""
+        self.problems: list[str] = []
+        """What went wrong beside requests that were refused."""
         self.open_connections = 0
         """How many connections are open now."""
 
     def release(self, name: str = "") -> None:
-        """Let a stalled answer of this name go on."""
+        """Let the stalled answers of this name go on, those to come as well."""
         self._gate(name).set()
 
     async def wait_for(self, condition: Callable[["ModelServer"], bool]) -> None:
@@ -84,7 +68,6 @@ class ModelServer:
         Bound it with ``anyio.fail_after``.
         """
         while not condition(self):
-            self._news = anyio.Event()
             await self._news.wait()
 
     async def wait_for_requests(self, number: int) -> None:
@@ -97,6 +80,7 @@ class ModelServer:
         An agent's turns count as played when its longest conversation has played them.
         """
         problems = [problem for record in self.requests for problem in record.problems]
+        problems += self.problems
         for player in self._players:
             messages = self._longest.get(player.script.name, [])
             problems += [
@@ -113,12 +97,11 @@ class ModelServer:
         self.open_connections += 1
         try:
             async with stream:
-                connection = Connection(stream)
-                while request := await connection.request():
-                    if not await self._handle(connection, request, number):
-                        return
-        except (*_BROKEN, OSError):
+                await self._converse(Connection(stream), number)
+        except _GONE:
             pass
+        except Exception as error:  # noqa: BLE001 - one connection's fault must not end the others
+            self.problems.append(f"the server failed: {error!r}")
         finally:
             self.open_connections -= 1
             self._tell()
@@ -128,95 +111,101 @@ class ModelServer:
 
     def _tell(self) -> None:
         self._news.set()
+        self._news = anyio.Event()
+
+    async def _converse(self, connection: Connection, number: int) -> None:
+        try:
+            while request := await connection.request():
+                if not await self._handle(connection, request, number) or not request.keep_open:
+                    return
+        except MalformedRequest as error:
+            await _refuse(connection, error.status, str(error))
 
     async def _handle(self, connection: Connection, request: HttpRequest, number: int) -> bool:
         path = request.path.partition("?")[0]
         if request.method == "GET" and path.endswith("/models"):
             names = [{"id": name, "object": "model"} for name in self._names()]
             body = json.dumps({"object": "list", "data": names}).encode()
-            await connection.answer(200, body, {"content-type": "application/json"})
+            await connection.answer(200, body, _JSON)
             return True
         if request.method != "POST" or not path.endswith("/chat/completions"):
             await _refuse(connection, 404, f"there is no {request.method} {path}")
             return True
-        record = self._record(request, path, number)
+        record = record_of(request, path, number)
+        self.requests.append(record)
         self._tell()
         try:
-            return await self._complete(connection, record)
+            return await self._complete(connection, record, request)
         finally:
             record.ended = time.monotonic()
+            if not self._keep_bodies:
+                record.body = None
             self._tell()
 
-    def _record(self, request: HttpRequest, path: str, number: int) -> Record:
-        headers = dict(request.headers)
-        if "authorization" in headers:
-            headers["authorization"] = "[redacted]"
+    async def _complete(self, connection: Connection, record: Record, request: HttpRequest) -> bool:
         try:
-            body = json.loads(request.body)
-        except ValueError:
-            body = None
-        record = Record(time.monotonic(), number, path, headers, body)
-        self.requests.append(record)
-        return record
-
-    async def _complete(self, connection: Connection, record: Record) -> bool:
-        if not isinstance(record.body, dict):
-            return await self._reject(connection, record, "the body is no JSON object")
-        if self._strict and (problems := violations(record.body)):
-            return await self._reject(connection, record, "; ".join(problems))
-        player = self._player(record)
-        if player is None:
-            return await self._reject(connection, record, "no agent of the script matches")
-        record.agent = player.script.name
-        try:
-            messages, instructions = conversation(record.body)
-            tools = [tool["function"]["name"] for tool in record.body.get("tools") or ()]
-        except (AttributeError, KeyError, TypeError) as error:
-            return await self._reject(connection, record, f"the body cannot be read: {error!r}")
-        try:
-            played = player.play(messages, instructions=instructions, tools=tools)
-        except ModelError as error:
-            return await self._reject(connection, record, str(error))
-        record.answer = played.number
-        if len(messages) >= len(self._longest.get(player.script.name, ())):
-            self._longest[player.script.name] = [*messages, _said(played)]
-        return await self._give(connection, record, played, hash(str(messages)))
-
-    async def _give(
-        self, connection: Connection, record: Record, played: Played, place: int
-    ) -> bool:
-        fault = played.turn.wire.get("fault")
-        if fault:
-            self._attempts[record.agent, place] += 1
-            if self._attempts[record.agent, place] <= fault.get("times", 1 << 30):
-                record.status = int(fault["status"])
-                headers = {str(k): str(v) for k, v in (fault.get("headers") or {}).items()}
-                body = fault.get("body", {"error": {"message": "scripted fault"}})
-                text = body if isinstance(body, str) else json.dumps(body)
-                headers.setdefault("content-type", "application/json")
-                await connection.answer(record.status, text.encode(), headers)
-                return True
-        model = str(record.body.get("model", ""))
-        usage = usage_of(played, record.body, len(str(record.body.get("messages"))))
-        record.status = 200
-        if not record.body.get("stream"):
-            body = json.dumps(whole(played, model, usage)).encode()
-            await connection.answer(200, body, {"content-type": "application/json"})
+            player, question, played = self._answer(record, request)
+        except (_Refusal, ModelError) as error:
+            record.status = 400
+            record.problems.append(str(error))
+            await _refuse(connection, 400, str(error))
             return True
-        sending = Sending(connection, played, self._gate)
-        options = record.body.get("stream_options") or {}
-        complete = await sending.run(model, usage, include_usage=bool(options.get("include_usage")))
-        record.client_left = sending.client_left
-        return complete
+        if fault := self._fault(record, played):
+            record.status = fault.status
+            await connection.answer(fault.status, _fault_body(fault), {**_JSON, **fault.headers})
+            return True
+        if len(question.messages) >= len(self._longest.get(player.script.name, ())):
+            said = AssistantMessage(played.text, played.calls)
+            self._longest[player.script.name] = [*question.messages, said]
+        record.status = 200
+        return await self._send(connection, record, played, len(request.body))
 
-    async def _reject(self, connection: Connection, record: Record, problem: str) -> bool:
-        record.status = 400
-        record.problems.append(problem)
-        await _refuse(connection, 400, problem)
-        return True
+    def _answer(self, record: Record, request: HttpRequest) -> tuple[Player, Asked, Played]:
+        """Return what the script says to a request.
 
-    def _player(self, record: Record) -> Player | None:
-        return next((p for p in self._players if _matches(p.script, record)), None)
+        Raises:
+            ModelError: the script has no answer.
+            _Refusal: the request is not as it should be.
+        """
+        if not isinstance(record.body, dict):
+            raise _Refusal("the body is no JSON object")
+        try:
+            if self._strict and (problems := violations(record.body, raw=request.body)):
+                raise _Refusal("; ".join(problems))
+            question = asked(record.body, request.headers)
+        except (AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise _Refusal(f"the body cannot be read: {error!r}") from None
+        player = next((p for p in self._players if question.belongs_to(p.script)), None)
+        if player is None:
+            raise _Refusal("no agent of the script matches the request")
+        record.agent = player.script.name
+        played = player.play(
+            question.messages, instructions=question.instructions, tools=question.tools
+        )
+        record.answer = played.number
+        return player, question, played
+
+    def _fault(self, record: Record, played: Played) -> Fault | None:
+        fault = wire_of(played).fault
+        if fault is None:
+            return None
+        self._attempts[record.agent, played.place] += 1
+        attempt = self._attempts[record.agent, played.place]
+        return fault if fault.times is None or attempt <= fault.times else None
+
+    async def _send(
+        self, connection: Connection, record: Record, played: Played, size: int
+    ) -> bool:
+        model, usage = str(record.body.get("model", "")), usage_of(played, size)
+        sending = Sending(connection, wire_of(played), self._gate)
+        try:
+            if not record.body.get("stream"):
+                return await sending.whole(whole(played, model, usage))
+            options = record.body.get("stream_options")
+            asks = bool(options.get("include_usage")) if isinstance(options, dict) else False
+            return await sending.stream(events(played, model, usage, include_usage=asks))
+        finally:
+            record.client_left = sending.client_left
 
     def _names(self) -> list[str]:
         named = [str(p.script.match["model"]) for p in self._players if "model" in p.script.match]
@@ -225,14 +214,15 @@ class ModelServer:
 
 @asynccontextmanager
 async def serve_model(
-    source: Source, *, strict: bool = True, port: int = 0
+    source: Source, *, strict: bool = True, port: int = 0, keep_bodies: bool = True
 ) -> AsyncIterator[ModelServer]:
     """Serve a script on a port of the loopback interface while the block runs.
 
     Raises:
         ScriptFileError: the script cannot be read.
+        OSError: the port is taken.
     """
-    server = ModelServer(_scripts(source), strict=strict)
+    server = ModelServer(_scripts(source), strict=strict, keep_bodies=keep_bodies)
     listener = await anyio.create_tcp_listener(
         local_host="127.0.0.1", local_port=port, backlog=1024
     )
@@ -246,40 +236,26 @@ async def serve_model(
             group.cancel_scope.cancel()
 
 
+class _Refusal(Exception):
+    """A request that a strict server would not answer."""
+
+
 def _scripts(source: Source) -> list[Script]:
     if isinstance(source, Path):
         return load_scripts(source)
     return parse_scripts(source) if isinstance(source, str) else scripts_from(source)
 
 
-def _said(played: Played) -> AssistantMessage:
-    return AssistantMessage(played.text, played.calls)
-
-
-def _matches(script: Script, record: Record) -> bool:
-    match = script.match
-    if "model" in match and record.body.get("model") != match["model"]:
-        return False
-    for name, value in (match.get("header") or {}).items():
-        if record.headers.get(str(name).lower()) != str(value):
-            return False
-    if not ("system_contains" in match or "task_contains" in match):
-        return True
-    messages, instructions = conversation(record.body)
-    task = next((m.text for m in messages if isinstance(m, UserMessage)), "")
-    return _holds(instructions, match.get("system_contains", ())) and _holds(
-        task, match.get("task_contains", ())
-    )
-
-
-def _holds(text: str, wanted: Any) -> bool:
-    return all(needle in text for needle in ([wanted] if isinstance(wanted, str) else wanted))
+def _fault_body(fault: Fault) -> bytes:
+    if isinstance(fault.body, str):
+        return fault.body.encode("utf-8", "surrogatepass")
+    body = {"error": {"message": "scripted fault"}} if fault.body is None else fault.body
+    return json.dumps(body, default=str).encode()
 
 
 async def _refuse(connection: Connection, status: int, message: str) -> None:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    body = json.dumps({"error": error}).encode()
-    await connection.answer(status, body, {"content-type": "application/json"})
+    await connection.answer(status, json.dumps({"error": error}).encode(), _JSON)
 
 
 if __name__ == "__main__":

@@ -1,39 +1,47 @@
-"""Sends one streamed answer, with whatever faults its turn asks for."""
+"""Sends one answer, whole or as a stream, with whatever faults its turn asks for."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import anyio
 
-from hub.models.script_player import Played
-from hub.testing.answers import event, events
+from hub.models.script_wire import Cut, Stall, Wire
+from hub.testing.answers import DONE, event
 from hub.testing.http_wire import LAST_CHUNK, Connection, chunk, head
 
 BATCH = 16
 """Events in one write where a turn asks for very many deltas."""
+COMMENT = b": keep-alive\n\n"
 
 
 class Sending:
     """One answer on its way to a client."""
 
     def __init__(
-        self, connection: Connection, played: Played, gate: Callable[[str], anyio.Event]
+        self, connection: Connection, wire: Wire, gate: Callable[[str], anyio.Event]
     ) -> None:
         self._connection = connection
-        self._played = played
-        self._wire = played.turn.wire
+        self._wire = wire
         self._gate = gate
+        self._stall: Stall | None = wire.stall
         self.client_left = False
         """The client closed the connection before the answer was complete."""
 
-    async def run(self, model: str, usage: dict[str, Any] | None, *, include_usage: bool) -> bool:
-        """Send the answer; say whether the connection can carry another request."""
+    async def stream(self, events: Iterator[bytes]) -> bool:
+        """Send events; say whether the connection can carry another request."""
+        return await self._run(self._faulty(events), "text/event-stream")
+
+    async def whole(self, body: bytes) -> bool:
+        """Send a body at once; say whether the connection can carry another request."""
+        pieces = iter((body,) if self._wire.raw is None else self._wire.raw)
+        return await self._run(pieces, "application/json")
+
+    async def _run(self, pieces: Iterator[bytes], content_type: str) -> bool:
         complete = False
         async with anyio.create_task_group() as group:
-            if "stall" in self._wire:
+            if self._stall is not None:
                 group.start_soon(self._watch, group.cancel_scope)
             try:
-                complete = await self._send(model, usage, include_usage=include_usage)
+                complete = await self._send(pieces, content_type)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 self.client_left = True
             group.cancel_scope.cancel()
@@ -44,83 +52,90 @@ class Sending:
         self.client_left = True
         scope.cancel()
 
-    async def _send(self, model: str, usage: dict[str, Any] | None, *, include_usage: bool) -> bool:
-        stall, close = self._wire.get("stall"), self._wire.get("close")
-        if stall and stall.get("after") == "request":
-            await self._stall(stall)
-        await self._connection.send(self._head())
-        made = self._made(model, usage, include_usage=include_usage)
-        for number, piece in enumerate(self._batched(made)):
-            if stall and stall.get("after") == number:
-                await self._stall(stall)
-            if close and close.get("after", 0) == number:
-                part = piece[: int(close.get("bytes", 0))]
-                if part:
-                    await self._write(part)
-                await self._connection.abort()
-                return False
-            await self._write(piece)
-        if self._wire.get("framing") == "close":
+    async def _send(self, pieces: Iterator[bytes], content_type: str) -> bool:
+        if self._stall is not None and self._stall.after is None:
+            await self._pause(self._stall)
+        await self._connection.send(self._head(content_type))
+        held = b""
+        for number, piece in enumerate(pieces):
+            if self._stops_at(number):
+                await self._write(held)
+                held = b""
+                await self._pause_at(number)
+            if self._wire.close is not None and number >= self._wire.close.after:
+                return await self._cut(self._wire.close, piece)
+            held += piece
+            if (number + 1) % self._batch() == 0:
+                await self._write(held)
+                held = b""
+        await self._write(held)
+        await self._pause_at(None)
+        if self._wire.close is not None:
+            return await self._cut(self._wire.close, b"")
+        if self._wire.until_closed:
             return False
         await self._connection.send(LAST_CHUNK)
         return True
 
-    def _made(
-        self, model: str, usage: dict[str, Any] | None, *, include_usage: bool
-    ) -> Iterator[bytes]:
-        if "raw" in self._wire:
-            yield from (_raw(part) for part in self._wire["raw"])
+    def _faulty(self, events: Iterator[bytes]) -> Iterator[bytes]:
+        wire = self._wire
+        if wire.raw is not None:
+            yield from wire.raw
             return
-        if "chunks" in self._wire:
-            made: Iterator[bytes] = (event(part) for part in self._wire["chunks"])
-            made = _followed(made, b"data: [DONE]\n\n")
-        else:
-            made = events(self._played, model, usage, include_usage=include_usage)
-        for data in made:
-            if data == b"data: [DONE]\n\n" and self._wire.get("done") is False:
+        for data in events if wire.chunks is None else _verbatim(wire.chunks):
+            if data == DONE and not wire.done:
                 continue
-            if self._wire.get("comments"):
-                yield b": keep-alive\n\n" * int(self._wire["comments"])
-            yield data.replace(b"\n", b"\r\n") if self._wire.get("crlf") else data
+            data = COMMENT * wire.comments + data
+            yield data.replace(b"\n", b"\r\n") if wire.crlf else data
 
-    def _batched(self, made: Iterator[bytes]) -> Iterator[bytes]:
-        size = int(self._wire.get("batch", BATCH if self._wire.get("deltas", 0) > BATCH else 1))
-        held: list[bytes] = []
-        for data in made:
-            held.append(data)
-            if len(held) >= size:
-                yield b"".join(held)
-                held = []
-        if held:
-            yield b"".join(held)
+    def _batch(self) -> int:
+        return self._wire.batch or (BATCH if self._wire.deltas > BATCH else 1)
 
-    def _head(self) -> bytes:
-        headers = {"content-type": str(self._wire.get("content_type", "text/event-stream"))}
-        if self._wire.get("content_type", "") is None:
-            headers = {}
-        if self._wire.get("framing") == "close":
+    def _head(self, content_type: str) -> bytes:
+        headers = {}
+        if self._wire.content_type is not None:
+            headers["content-type"] = self._wire.content_type or content_type
+        if self._wire.until_closed:
             headers["connection"] = "close"
         else:
             headers["transfer-encoding"] = "chunked"
         return head(200, headers)
 
+    def _stops_at(self, number: int) -> bool:
+        stall, close = self._stall, self._wire.close
+        return (stall is not None and stall.after is not None and number >= stall.after) or (
+            close is not None and number >= close.after
+        )
+
+    async def _pause_at(self, number: int | None) -> None:
+        """Make the pause that is due before an event, or at the end of all."""
+        stall = self._stall
+        if stall is None or stall.after is None:
+            return
+        if number is None or number >= stall.after:
+            await self._pause(stall)
+
+    async def _pause(self, stall: Stall) -> None:
+        self._stall = None
+        gate = self._gate(stall.name)
+        with anyio.move_on_after(stall.seconds):
+            while not gate.is_set():
+                with anyio.move_on_after(stall.keep_alive):
+                    await gate.wait()
+                    return
+                await self._write(COMMENT)
+
+    async def _cut(self, close: Cut, piece: bytes) -> bool:
+        await self._write(piece[: close.bytes])
+        await self._connection.abort()
+        return False
+
     async def _write(self, data: bytes) -> None:
-        framed = data if self._wire.get("framing") == "close" else chunk(data)
-        await self._connection.send(framed)
-
-    async def _stall(self, stall: dict[str, Any]) -> None:
-        gate = self._gate(str(stall.get("name", "")))
-        if "seconds" in stall:
-            with anyio.move_on_after(float(stall["seconds"])):
-                await gate.wait()
-        else:
-            await gate.wait()
+        if data:
+            await self._connection.send(data if self._wire.until_closed else chunk(data))
 
 
-def _raw(part: Any) -> bytes:
-    return bytes.fromhex(part["hex"]) if isinstance(part, dict) else str(part).encode()
-
-
-def _followed(made: Iterator[bytes], last: bytes) -> Iterator[bytes]:
-    yield from made
-    yield last
+def _verbatim(chunks: tuple[object, ...]) -> Iterator[bytes]:
+    for part in chunks:
+        yield event(part)
+    yield DONE

@@ -3,104 +3,120 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ROLES = ("system", "developer", "user", "assistant", "tool")
+_RAW_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
-def violations(body: Mapping[str, Any]) -> list[str]:
+def violations(body: Mapping[str, Any], *, raw: bytes | None = None) -> list[str]:
     """Return what is illegal in the body of a chat-completions request, as sentences.
 
     Every call needs exactly one result, directly behind its message; no result may lack its call;
     no assistant message may be empty or hold reasoning alone; content may not be "" beside calls;
     ids may not repeat; arguments must be JSON; no text may hold a lone surrogate; tools need legal
-    names and object schemas, and the tool choice must name one of them.
+    names and object schemas, and the tool choice must name one of them. ``raw`` is the body's
+    text, if it is at hand: it saves a look at every text of the body.
     """
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return ["messages must be a list that is not empty"]
-    return [
-        *_history(messages),
-        *_tools(body),
-        *(f"a lone surrogate in {place}" for place in _surrogates(body, "body")),
-    ]
+    found = [*_history(messages), *_tools(body)]
+    if raw is None or _may_hold_surrogates(raw):
+        found += [f"a lone surrogate in {place}" for place in _surrogates(body, "body")]
+    return found
 
 
 def _history(messages: list[Any]) -> Iterator[str]:
     open_calls: list[str] = []
     seen: set[str] = set()
     for at, message in enumerate(messages):
-        if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
-            yield f"message {at} has no known role"
-            continue
-        if message["role"] == "tool":
+        role = message.get("role") if isinstance(message, dict) else None
+        if role == "tool":
             yield from _result(at, message, open_calls)
+            continue
+        if not isinstance(role, str) or role not in _ROLES:
+            yield f"message {at} has no known role"
             continue
         if open_calls:
             yield f"message {at} comes before the results of calls {open_calls}"
             open_calls = []
-        if message["role"] == "assistant":
+        if role == "assistant":
+            calls = message.get("tool_calls")
+            if calls is not None and not _is_list_of_mappings(calls):
+                yield f"message {at} has tool_calls that are no list of objects"
+                continue
             yield from _assistant(at, message, seen)
-            open_calls = [str(call.get("id")) for call in message.get("tool_calls") or ()]
-        elif not _has_text(message):
-            yield f"message {at} ({message['role']}) is empty"
+            open_calls = [str(call.get("id")) for call in calls or ()]
+        elif not _says_something(message.get("content")):
+            yield f"message {at} ({role}) is empty"
     if open_calls:
         yield f"calls {open_calls} have no result"
 
 
 def _result(at: int, message: Mapping[str, Any], open_calls: list[str]) -> Iterator[str]:
     call_id = message.get("tool_call_id")
-    if call_id not in open_calls:
-        yield f"message {at} is a result without a call before it: {call_id!r}"
-    else:
+    if call_id in open_calls:
         open_calls.remove(str(call_id))
+    else:
+        yield f"message {at} is a result without a call before it: {call_id!r}"
     if not isinstance(message.get("content"), str | list):
         yield f"message {at}, a result, has no content"
 
 
 def _assistant(at: int, message: Mapping[str, Any], seen: set[str]) -> Iterator[str]:
-    calls = message.get("tool_calls")
+    calls, content = message.get("tool_calls"), message.get("content")
     if calls is not None and not calls:
         yield f"message {at} has an empty list of calls"
-    if calls and message.get("content") == "":
+    if calls and content == "":
         yield f'message {at} has content "" beside its calls'
-    if not calls and not _has_text(message):
+    if not calls and not _says_something(content):
         yield f"message {at} (assistant) has neither content nor calls"
     for call in calls or ():
-        function = call.get("function") or {}
-        if not call.get("id") or call["id"] in seen:
+        id_, function = call.get("id"), call.get("function")
+        if not isinstance(id_, str) or not id_ or id_ in seen:
             yield f"message {at} has a call with an id that is missing or used before"
-        seen.add(str(call.get("id")))
-        if not _NAME.fullmatch(str(function.get("name", ""))):
+        seen.add(str(id_))
+        if not isinstance(function, dict):
+            yield f"message {at} has a call without a function"
+            continue
+        if not _is_name(function.get("name")):
             yield f"message {at} has a call with an illegal name {function.get('name')!r}"
-        try:
-            legal = isinstance(json.loads(function.get("arguments", "")), dict)
-        except (ValueError, TypeError):
-            legal = False
-        if not legal:
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str) or not _is_object(arguments):
             yield f"message {at} has a call whose arguments are no JSON object"
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[str]:
     tools = body.get("tools")
+    if tools is not None and not _is_list_of_mappings(tools):
+        yield "tools is no list of objects"
+        return
     if tools is not None and not tools:
         yield "tools is an empty list"
-    names = []
+    names: list[Any] = []
     for tool in tools or ():
-        function = tool.get("function") or {}
-        names.append(function.get("name"))
-        if not _NAME.fullmatch(str(function.get("name", ""))):
-            yield f"the tool name {function.get('name')!r} is illegal"
+        function = tool.get("function")
+        if not isinstance(function, dict) or not _is_name(function.get("name")):
+            named = function.get("name") if isinstance(function, dict) else None
+            yield f"the tool name {named!r} is illegal"
+            continue
+        names.append(function["name"])
         parameters = function.get("parameters")
-        if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
-            yield f"the parameters of {function.get('name')} are not of type object"
+        if not isinstance(parameters, dict) or parameters.get("type") != "object":
+            yield f"the parameters of {function['name']} are not of type object"
     if len(set(names)) != len(names):
         yield "a tool name is used twice"
-    choice = body.get("tool_choice")
-    if isinstance(choice, Mapping):
-        wanted = (choice.get("function") or {}).get("name")
+    yield from _choice(body.get("tool_choice"), names)
+
+
+def _choice(choice: Any, names: list[Any]) -> Iterator[str]:
+    if isinstance(choice, dict):
+        function = choice.get("function")
+        wanted = function.get("name") if isinstance(function, dict) else None
         if wanted not in names:
             yield f"tool_choice names {wanted!r}, which is not among the tools"
     elif choice not in (None, "auto", "none", "required"):
@@ -109,16 +125,41 @@ def _tools(body: Mapping[str, Any]) -> Iterator[str]:
         yield "tool_choice is given without tools"
 
 
-def _has_text(message: Mapping[str, Any]) -> bool:
-    return bool(message.get("content"))
+def _says_something(content: Any) -> bool:
+    if isinstance(content, list):
+        return any(isinstance(part, dict) and part.get("text", True) for part in content)
+    return isinstance(content, str) and bool(content)
+
+
+def _is_list_of_mappings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=8192)
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _may_hold_surrogates(raw: bytes) -> bool:
+    if b"\\ud" not in raw and b"\\uD" not in raw and b"\xed" not in raw:
+        return False
+    return _RAW_SURROGATE.search(raw) is not None
 
 
 def _surrogates(value: Any, place: str) -> Iterator[str]:
     if isinstance(value, str):
         if not value.isascii() and _SURROGATE.search(value):
             yield place
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, item in value.items():
+            yield from _surrogates(key, f"a key of {place}")
             yield from _surrogates(item, f"{place}.{key}")
     elif isinstance(value, list):
         for at, item in enumerate(value):

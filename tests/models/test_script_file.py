@@ -37,7 +37,7 @@ def test_several_agents_share_variables_and_add_their_own():
         ("lead", {"a": 1, "b": 1}),
         ("child", {"a": 1, "b": 2}),
     ]
-    assert scripts[0].match == {"system_contains": "You lead"}
+    assert scripts[0].match == {"system_contains": ("You lead",)}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_several_agents_share_variables_and_add_their_own():
         ("turns: [{text: a}]", 1, ["version 1", "script: 1"]),
         ("script: 2\nturns: [{text: a}]", 1, ["version 1"]),
         ("script: 1", 1, ["either turns or agents"]),
-        ("script: 1\nturns: []", 1, ["at least one turn"]),
+        ("script: 1\nturns: []", 2, ["at least one turn"]),
         ("script: 1\nturns:\n  - text: a\n  - txet: b", 4, ["'txet'", "'text'"]),
         ("script: 1\nturns:\n  - calls: [{args: {}}]", 3, ["name of its tool"]),
         ("script: 1\nturns:\n  - calls: {tool: x}", 3, ["must be a list"]),
@@ -54,9 +54,9 @@ def test_several_agents_share_variables_and_add_their_own():
         ("script: 1\nturns:\n  - {text: a, finish: never}", 3, ["'never'", "length"]),
         ("script: 1\nturns:\n  - {text: a, expect: {tool: x}}", 3, ["'tool'"]),
         ("script: 1\nturns:\n  - {when: x}", 3, ["needs text"]),
-        ("script: 1\nturns:\n  - just text", 1, ["mapping"]),
-        ("script: 1\nturns: {a: 1}", 1, ["list"]),
-        ("script: 1\nagents:\n  a:\n    turns: [{text: x}]\n    matsch: {}", 4, ["'matsch'"]),
+        ("script: 1\nturns:\n  - just text", 2, ["mapping"]),
+        ("script: 1\nturns: {a: 1}", 2, ["list"]),
+        ("script: 1\nagents:\n  a:\n    turns: [{text: x}]\n    matsch: {}", 5, ["'matsch'"]),
         ("- a\n- b", 1, ["mapping"]),
     ],
 )
