@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hub.config.layers import Loaded, Sources, load_settings
 from hub.config.paths import find_paths, find_project
-from hub.config.trust import Part, apply_trust
+from hub.config.trust import Part, apply_trust, withhold_roles
 from hub.config.trust_store import TrustStore
 from hub.core.errors import UsageError
 from hub.roles.files import Defaults
@@ -87,10 +87,13 @@ def load_setup(workspace: Path, sources: Sources) -> Setup:
     loaded = load_settings(sources)
     book = load_book(loaded)
     trusted = apply_trust(loaded, book.roles, TrustStore(sources.paths.state))
+    if trusted.withheld:
+        # Roles take bounds from the settings, so they are read again over those in force.
+        book = load_book(trusted.loaded)
     return Setup(
         workspace=workspace.expanduser().absolute(),
         loaded=trusted.loaded,
-        book=replace(book, roles=trusted.roles),
+        book=replace(book, roles=withhold_roles(book.roles, trusted.withheld)),
         withheld=trusted.withheld,
     )
 

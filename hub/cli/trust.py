@@ -18,9 +18,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 KINDS = {
     "server": "start or reach the server",
     "model": "send conversations to the model",
+    "script": "let a script of its own decide in place of a model:",
+    "limit": "use more than your own limit of",
     "allow": "run without a question what matches",
     "mode": "run in the mode",
-    "role": "let the role run without a question",
+    "role": "let the role have",
 }
 """What each kind of part does, before its name."""
 

@@ -4,7 +4,9 @@ Only plain data is read. A file that is too big, nests too deeply or unfolds to 
 its aliases is refused, since a project's files come from strangers.
 """
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +35,7 @@ _SCALARS = {
     f"{_TAG}null": _CONSTRUCTOR.construct_yaml_null,
 }
 _MERGE = f"{_TAG}merge"
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _TEXT_TAGS = (f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}value")
 
 
@@ -53,11 +56,14 @@ def read_text(path: Path) -> str:
     """Return a file's text, without a byte order mark and with plain line ends.
 
     Raises:
-        BadFile: it is missing, unreadable, too big or not UTF-8.
+        BadFile: it is missing, unreadable, no regular file, too big or not UTF-8.
     """
     where = str(path)
     try:
-        with path.open("rb") as file:
+        # A pipe or a terminal would be waited for, so nothing is opened in a way that waits.
+        with os.fdopen(os.open(path, _OPEN), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise BadFile(Problem("it is a folder, device or pipe, not a file", where))
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__

@@ -1,8 +1,9 @@
 """Workspace trust: what a project's own files may start, redirect or allow, and who agreed to it.
 
 A project's files come with a clone, so possibly from strangers. Until the user trusts the
-workspace, its servers, its model endpoints and everything that makes permissions wider have no
-effect. The record holds a digest of exactly those parts; a change of one of them asks again.
+workspace, its servers, its model endpoints, its scripts in place of a model and everything that
+makes permissions or the user's own limits wider have no effect. The record holds a digest of
+exactly those parts; a change of one of them asks again.
 """
 
 import hashlib
@@ -13,16 +14,17 @@ from typing import Any, Literal
 
 from hub.config.keys import KeyPath, dotted, is_secret
 from hub.config.layers import PROJECT_LAYERS, Loaded, fold
+from hub.config.models import SCRIPT
 from hub.config.sources import Layer
 from hub.config.trust_store import TrustStore
 from hub.core.team import MODE_ORDER, Origin, PermissionMode, Role
 
 PROJECT_ROLES = frozenset({"project", "claude_agents"})
 """Layers of role files that come with the project."""
-_REDIRECTING = frozenset({"base_url", "api_key", "headers"})
+_REDIRECTING = frozenset({"base_url", "api_key", "headers", "extra_body"})
 _HARMLESS = frozenset({"start_timeout", "call_timeout"})
 
-PartKind = Literal["server", "model", "allow", "mode", "role"]
+PartKind = Literal["server", "model", "script", "allow", "mode", "limit", "role"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Part:
 
     kind: PartKind
     name: str
-    """The server, model, pattern, mode or role."""
+    """The server, model, script, pattern, mode, limit or role."""
     detail: str
     """All that counts, as compact JSON; literal secrets appear as a digest."""
     origin: Origin
@@ -57,10 +59,10 @@ def active_parts(loaded: Loaded, roles: Iterable[Role] = ()) -> list[Part]:
             parts += _servers(loaded, layer)
             parts += _models(layer)
             parts += _permissions(loaded, layer)
+            parts += _limits(loaded, layer)
     for role in roles:
-        if role.origin.layer in PROJECT_ROLES and role.allow:
-            detail = _compact({"allow": list(role.allow)})
-            parts.append(Part("role", role.name, detail, role.origin))
+        if role.origin.layer in PROJECT_ROLES and (asked := _asked_by(role)):
+            parts.append(Part("role", role.name, _compact(asked), role.origin))
     return parts
 
 
@@ -81,11 +83,9 @@ def withhold(loaded: Loaded, parts: Sequence[Part]) -> Loaded:
 
 
 def withhold_roles(roles: Mapping[str, Role], parts: Iterable[Part]) -> dict[str, Role]:
-    """Return the roles without the allow rules that are withheld."""
+    """Return the roles without the allow rules and the scripts that are withheld."""
     named = {part.name for part in parts if part.kind == "role"}
-    return {
-        name: replace(role, allow=()) if name in named else role for name, role in roles.items()
-    }
+    return {name: _tamed(role) if name in named else role for name, role in roles.items()}
 
 
 def apply_trust(loaded: Loaded, roles: Mapping[str, Role], store: TrustStore) -> Trusted:
@@ -118,6 +118,21 @@ def _models(layer: Layer) -> Iterator[Part]:
         if _REDIRECTING & entry.keys():
             path = ("models", name)
             yield Part("model", name, _shown(entry, path), layer.origin_of(path))
+    if _is_script(model := layer.data.get("model") or ""):
+        yield Part("script", model, "", layer.origin_of(("model",)))
+
+
+def _is_script(model: str) -> bool:
+    return model.startswith(SCRIPT)
+
+
+def _asked_by(role: Role) -> dict[str, Any]:
+    asked: dict[str, Any] = {"allow": list(role.allow)} if role.allow else {}
+    return asked | ({"model": role.model} if _is_script(role.model) else {})
+
+
+def _tamed(role: Role) -> Role:
+    return replace(role, allow=(), model="" if _is_script(role.model) else role.model)
 
 
 def _permissions(loaded: Loaded, layer: Layer) -> Iterator[Part]:
@@ -140,7 +155,31 @@ def _own_mode(loaded: Loaded) -> PermissionMode:
 
 
 def _is_wider(mode: PermissionMode, than: PermissionMode) -> bool:
+    """Say whether a mode lets something happen that another does not.
+
+    ``deny`` runs what an allow rule names, ``plan`` no change at all.
+    """
+    if (mode, than) == ("deny", "plan"):
+        return True
     return MODE_ORDER.index(mode) > MODE_ORDER.index(than)
+
+
+def _limits(loaded: Loaded, layer: Layer) -> Iterator[Part]:
+    """Yield the bounds that are wider than those that the user chose."""
+    for name, value in layer.data.get("limits", {}).items():
+        own = _own_limit(loaded, name)
+        if own is not None and (value is None or value > own):
+            origin = layer.origin_of(("limits", name))
+            yield Part("limit", name, _compact(value), origin)
+
+
+def _own_limit(loaded: Loaded, name: str) -> float | None:
+    """Return the bound that the user chose; None for none, and where only the default holds."""
+    own: float | None = None
+    for layer in loaded.layers:
+        if layer.name not in PROJECT_LAYERS and layer.name != "default":
+            own = layer.data.get("limits", {}).get(name, own)
+    return own
 
 
 def _path(part: Part) -> KeyPath:
@@ -153,6 +192,10 @@ def _path(part: Part) -> KeyPath:
             return ("permissions", "allow")
         case "mode":
             return ("permissions", "mode")
+        case "script":
+            return ("model",)
+        case "limit":
+            return ("limits", part.name)
         case "role":
             return ()
 
@@ -162,12 +205,16 @@ def _without(layer: Layer, dropped: set[tuple[str, KeyPath]]) -> Layer:
     models = {path[1] for _, path in dropped if path[0] == "models"}
     data: dict[str, Any] = {}
     for section, value in layer.data.items():
-        if section == "model" and value in models and layer.name in PROJECT_LAYERS:
+        if section == "model" and _names_withheld(layer, value, models, gone):
             continue
         if isinstance(value, dict):
             value = {key: below for key, below in value.items() if (section, key) not in gone}
         data[section] = value
     return replace(layer, data=data)
+
+
+def _names_withheld(layer: Layer, model: Any, models: set[Any], gone: set[KeyPath]) -> bool:
+    return ("model",) in gone or (model in models and layer.name in PROJECT_LAYERS)
 
 
 def _shown(value: Any, path: KeyPath) -> str:
