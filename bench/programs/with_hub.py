@@ -13,6 +13,7 @@ import anyio
 from bench.programs.work import Meter, given
 from hub.app.open import open_hub
 from hub.app.options import RunOptions
+from hub.cli.garbage import put_off, settle
 from hub.cli.views import LinesView
 
 TEAM = Path(__file__).with_name("team")
@@ -27,6 +28,7 @@ async def main() -> None:
         anyio.create_task_group() as beside,
         open_hub(RunOptions(workspace=folder, model=model, team=TEAM)) as hub,
     ):
+        settle()
         if view is not None:
             beside.start_soon(view.run)
         if sys.argv[4:] == ["twice"]:
@@ -48,4 +50,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    put_off()  # with settle(), as the command line does
     anyio.run(main)

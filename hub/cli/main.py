@@ -1,6 +1,5 @@
 """The ``hub`` command: a table of commands, each imported when it is asked for."""
 
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typer.core import TyperGroup
 
 from hub.cli.examples import examples
 from hub.cli.faults import debugging, report
+from hub.cli.garbage import put_off
 from hub.version import __version__
 
 
@@ -47,9 +47,6 @@ CONTROL_FLOW: tuple[type[BaseException], ...] = (
     EOFError,
 )
 """What the library itself turns into an exit."""
-
-YOUNG_OBJECTS = 100_000
-"""New objects between two searches for garbage; most of what a command imports stays for good."""
 
 
 class LazyGroup(TyperGroup):
@@ -118,7 +115,7 @@ def root(
 
 def main() -> None:
     """Run the command line; the entry point of the console script."""
-    gc.set_threshold(YOUNG_OBJECTS)
+    put_off()
     _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -2,17 +2,21 @@
 
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
+from hub.app.hub import Hub
 from hub.app.open import open_hub
 from hub.app.options import RunOptions
 from hub.cli.asker import asker_on_terminal
 from hub.cli.examples import examples
 from hub.cli.faults import remember_debug
+from hub.cli.garbage import settle
 from hub.cli.outlet import Outlet
 from hub.cli.results import Format, ResultWriter
 from hub.cli.running import Faces, run_task
@@ -96,7 +100,14 @@ def run(
         asker=asker_on_terminal(view),
     )
     faces = Faces(view, ResultWriter(output, deltas=include_deltas), Outlet(1))
-    raise typer.Exit(anyio.run(run_task, open_hub, options, _given(task), faces))
+    raise typer.Exit(anyio.run(run_task, _settled_hub, options, _given(task), faces))
+
+
+@asynccontextmanager
+async def _settled_hub(options: RunOptions) -> AsyncIterator[Hub]:
+    async with open_hub(options) as hub:
+        settle()
+        yield hub
 
 
 def _given(task: str | None) -> str:
