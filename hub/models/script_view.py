@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
@@ -25,7 +25,7 @@ _TRIES = 64
 """Brackets at which the JSON in a text may begin."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Result:
     """One tool result, as templates see it."""
 
@@ -145,8 +145,7 @@ class Seen:
 _OPENINGS = ("\n\n<context>\n", "\n\n<files>\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One assistant message of a conversation; equal conversations have equal marks."""
 
     at: int
@@ -163,20 +162,15 @@ class Marks:
     def __init__(self, messages: Sequence[Message]) -> None:
         self.spoken: list[Mark] = []
         """The assistant messages."""
-        self.whole = 0
-        """Stands for the whole conversation."""
+        mark = 0
         for at, message in enumerate(messages):
-            before, self.whole = self.whole, _mark(self.whole, message)
-            if isinstance(message, AssistantMessage):
-                self.spoken.append(Mark(at, before, self.whole))
-
-
-def _mark(before: int, message: Message) -> int:
-    match message:
-        case AssistantMessage():
-            said = tuple((call.id, call.name, call.arguments) for call in message.calls)
-            return hash((before, "a", message.text, said))
-        case ToolMessage():
-            return hash((before, "t", message.call_id, message.text))
-        case _:
-            return hash((before, "u", message.text))
+            if isinstance(message, ToolMessage):
+                mark = hash((mark, "t", message.call_id, message.text))
+            elif isinstance(message, UserMessage):
+                mark = hash((mark, "u", message.text))
+            else:
+                said = [hash((call.id, call.name, call.arguments)) for call in message.calls]
+                before, mark = mark, hash((mark, "a", message.text, *said))
+                self.spoken.append(Mark(at, before, mark))
+        self.whole = mark
+        """Stands for the whole conversation."""

@@ -23,10 +23,10 @@ from hub.models.script_player import Played, Player
 from hub.models.script_wire import Fault
 from hub.testing.answers import events, usage_of, whole, wire_of
 from hub.testing.http_wire import Connection, HttpRequest, MalformedRequest
-from hub.testing.reading import Asked, asked
+from hub.testing.reading import Asked, Reader, UnreadableRequest
 from hub.testing.request_log import Record, record_of
 from hub.testing.sending import Sending
-from hub.testing.strict import violations
+from hub.testing.strict import surrogate_problems, tool_problems
 
 Source = Path | str | Mapping[str, Any]
 """A script file, a script's YAML text, or its data."""
@@ -44,6 +44,7 @@ class ModelServer:
         self._players = [Player(script) for script in scripts]
         self._strict = strict
         self._keep_bodies = keep_bodies
+        self._reader = Reader()
         self._attempts: Counter[tuple[str, int]] = Counter()
         self._connections = 0
         self._longest: dict[str, list[Any]] = {}
@@ -170,11 +171,11 @@ class ModelServer:
         if not isinstance(record.body, dict):
             raise _Refusal("the body is no JSON object")
         try:
-            if self._strict and (problems := violations(record.body, raw=request.body)):
-                raise _Refusal("; ".join(problems))
-            question = asked(record.body, request.headers)
-        except (AttributeError, KeyError, TypeError, RecursionError) as error:
-            raise _Refusal(f"the body cannot be read: {error!r}") from None
+            question, problems = self._read(record.body, request)
+        except (UnreadableRequest, RecursionError) as error:
+            raise _Refusal(f"the request cannot be read: {error}") from None
+        if problems:
+            raise _Refusal("; ".join(problems))
         player = next((p for p in self._players if question.belongs_to(p.script)), None)
         if player is None:
             raise _Refusal("no agent of the script matches the request")
@@ -184,6 +185,16 @@ class ModelServer:
         )
         record.answer = played.number
         return player, question, played
+
+    def _read(self, body: dict[str, Any], request: HttpRequest) -> tuple[Asked, list[str]]:
+        question, problems = self._reader.read(body, request.headers)
+        if not self._strict:
+            return question, []
+        return question, [
+            *problems,
+            *tool_problems(body),
+            *surrogate_problems(body, request.body),
+        ]
 
     def _fault(self, record: Record, played: Played) -> Fault | None:
         fault = wire_of(played).fault

@@ -2,87 +2,99 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_RAW_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
-def violations(body: Mapping[str, Any], *, raw: bytes | None = None) -> list[str]:
+def violations(body: Mapping[str, Any]) -> list[str]:
     """Return what is illegal in the body of a chat-completions request, as sentences.
 
     Every call needs exactly one result, directly behind its message; no result may lack its call;
     no assistant message may be empty or hold reasoning alone; content may not be "" beside calls;
     ids may not repeat; arguments must be JSON; no text may hold a lone surrogate; tools need legal
-    names and object schemas, and the tool choice must name one of them. ``raw`` is the body's
-    text, if it is at hand: it saves a look at every text of the body.
+    names and object schemas, and the tool choice must name one of them.
     """
+    history = History()
     messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        return ["messages must be a list that is not empty"]
-    found = [*_history(messages), *_tools(body)]
-    if raw is None or _may_hold_surrogates(raw):
-        found += [f"a lone surrogate in {place}" for place in _surrogates(body, "body")]
-    return found
+    history.add(messages if isinstance(messages, list) else [])
+    return [*history.problems(), *tool_problems(body), *surrogate_problems(body)]
 
 
-def _history(messages: list[Any]) -> Iterator[str]:
-    open_calls: list[str] = []
-    seen: set[str] = set()
-    for at, message in enumerate(messages):
+class History:
+    """The messages of a request, checked one after the other; more may be added."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._count = 0
+        self._open: list[str] = []
+        self._seen: set[str] = set()
+
+    def add(self, messages: Iterable[Any]) -> None:
+        """Check the messages that follow."""
+        for message in messages:
+            self._found += self._message(self._count, message)
+            self._count += 1
+
+    def problems(self) -> list[str]:
+        """Return what is illegal, if nothing follows."""
+        if not self._count:
+            return ["messages must be a list that is not empty"]
+        return [*self._found, *([f"calls {self._open} have no result"] if self._open else [])]
+
+    def _message(self, at: int, message: Any) -> Iterator[str]:
         role = message.get("role") if isinstance(message, dict) else None
         if role == "tool":
-            yield from _result(at, message, open_calls)
-            continue
+            yield from self._result(at, message)
+            return
         if not isinstance(role, str) or role not in _ROLES:
             yield f"message {at} has no known role"
-            continue
-        if open_calls:
-            yield f"message {at} comes before the results of calls {open_calls}"
-            open_calls = []
+            return
+        if self._open:
+            yield f"message {at} comes before the results of calls {self._open}"
+            self._open = []
         if role == "assistant":
-            calls = message.get("tool_calls")
-            if calls is not None and not _is_list_of_mappings(calls):
-                yield f"message {at} has tool_calls that are no list of objects"
-                continue
-            yield from _assistant(at, message, seen)
-            open_calls = [str(call.get("id")) for call in calls or ()]
+            yield from self._assistant(at, message)
         elif not _says_something(message.get("content")):
             yield f"message {at} ({role}) is empty"
-    if open_calls:
-        yield f"calls {open_calls} have no result"
 
+    def _result(self, at: int, message: Mapping[str, Any]) -> Iterator[str]:
+        call_id = message.get("tool_call_id")
+        if call_id in self._open:
+            self._open.remove(str(call_id))
+        else:
+            yield f"message {at} is a result without a call before it: {call_id!r}"
+        if not isinstance(message.get("content"), str | list):
+            yield f"message {at}, a result, has no content"
 
-def _result(at: int, message: Mapping[str, Any], open_calls: list[str]) -> Iterator[str]:
-    call_id = message.get("tool_call_id")
-    if call_id in open_calls:
-        open_calls.remove(str(call_id))
-    else:
-        yield f"message {at} is a result without a call before it: {call_id!r}"
-    if not isinstance(message.get("content"), str | list):
-        yield f"message {at}, a result, has no content"
+    def _assistant(self, at: int, message: Mapping[str, Any]) -> Iterator[str]:
+        calls, content = message.get("tool_calls"), message.get("content")
+        if calls is not None and not _is_list_of_mappings(calls):
+            yield f"message {at} has tool_calls that are no list of objects"
+            return
+        if calls is not None and not calls:
+            yield f"message {at} has an empty list of calls"
+        if calls and content == "":
+            yield f'message {at} has content "" beside its calls'
+        if not calls and not _says_something(content):
+            yield f"message {at} (assistant) has neither content nor calls"
+        for call in calls or ():
+            yield from self._call(at, call)
+        self._open = [str(call.get("id")) for call in calls or ()]
 
-
-def _assistant(at: int, message: Mapping[str, Any], seen: set[str]) -> Iterator[str]:
-    calls, content = message.get("tool_calls"), message.get("content")
-    if calls is not None and not calls:
-        yield f"message {at} has an empty list of calls"
-    if calls and content == "":
-        yield f'message {at} has content "" beside its calls'
-    if not calls and not _says_something(content):
-        yield f"message {at} (assistant) has neither content nor calls"
-    for call in calls or ():
+    def _call(self, at: int, call: Mapping[str, Any]) -> Iterator[str]:
         id_, function = call.get("id"), call.get("function")
-        if not isinstance(id_, str) or not id_ or id_ in seen:
+        if not isinstance(id_, str) or not id_ or id_ in self._seen:
             yield f"message {at} has a call with an id that is missing or used before"
-        seen.add(str(id_))
+        self._seen.add(str(id_))
         if not isinstance(function, dict):
             yield f"message {at} has a call without a function"
-            continue
+            return
         if not _is_name(function.get("name")):
             yield f"message {at} has a call with an illegal name {function.get('name')!r}"
         arguments = function.get("arguments")
@@ -90,7 +102,8 @@ def _assistant(at: int, message: Mapping[str, Any], seen: set[str]) -> Iterator[
             yield f"message {at} has a call whose arguments are no JSON object"
 
 
-def _tools(body: Mapping[str, Any]) -> Iterator[str]:
+def tool_problems(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is illegal in the tools and the tool choice of a request."""
     tools = body.get("tools")
     if tools is not None and not _is_list_of_mappings(tools):
         yield "tools is no list of objects"
@@ -139,7 +152,6 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
-@lru_cache(maxsize=8192)
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
@@ -147,10 +159,16 @@ def _is_object(text: str) -> bool:
         return False
 
 
+def surrogate_problems(value: Any, raw: bytes | None = None) -> Iterator[str]:
+    """Yield where texts hold a lone surrogate; ``raw`` is the JSON text, which saves the search."""
+    if raw is None or _may_hold_surrogates(raw):
+        yield from (f"a lone surrogate in {place}" for place in _surrogates(value, "body"))
+
+
 def _may_hold_surrogates(raw: bytes) -> bool:
-    if b"\\ud" not in raw and b"\\uD" not in raw and b"\xed" not in raw:
-        return False
-    return _RAW_SURROGATE.search(raw) is not None
+    return _ESCAPED_SURROGATE.search(raw) is not None or (
+        not raw.isascii() and _ENCODED_SURROGATE.search(raw) is not None
+    )
 
 
 def _surrogates(value: Any, place: str) -> Iterator[str]:
