@@ -25,6 +25,8 @@ def parse_json(text: str, path: str) -> Document:
         return Document(path, problems=(Problem(f"broken JSON: {error.msg}\n  | {shown}", where),))
     except RecursionError:
         return Document(path, problems=(Problem("broken JSON: nested too deeply", path),))
+    except ValueError as error:
+        return Document(path, problems=(Problem(f"broken JSON: {error}", path),))
     lines, twice = _lines(text)
     problems = tuple(
         Problem(f"the key {key[-1]!r} stands here twice, first in line {lines[key]}", f"{path}:{n}")

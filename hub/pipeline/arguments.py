@@ -41,7 +41,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, strict=False)
+        value = json.loads(text, strict=False, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         near = text[max(error.pos - 20, 0) : error.pos + 20]
         raise BadArguments(
@@ -50,6 +50,10 @@ def parse_arguments(text: str) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise BadArguments("The arguments are nested too deeply. The call was not run.") from None
+    except ValueError as error:
+        raise BadArguments(
+            f"The arguments cannot be read: {error}. The call was not run."
+        ) from None
     if not isinstance(value, dict):
         raise BadArguments(
             f"The arguments must be a JSON object, not {_kind(value)}. The call was not run."
@@ -78,8 +82,47 @@ def coerce(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
-    """Check a value against a JSON Schema; name each offending place, at most ``MAX_ERRORS``."""
-    errors = []
+    """Check a value against a JSON Schema; name each offending place, at most ``MAX_ERRORS``.
+
+    A schema that cannot be used is an error as well.
+    """
+    try:
+        return _errors(value, schema)
+    except _UnusableSchema as error:
+        return [f"the schema cannot be used: {error}"]
+
+
+class _UnusableSchema(Exception):
+    """A schema from a stranger that nothing can be checked against."""
+
+
+def _errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
+    if (reference := _outward(schema)) is not None:
+        raise _UnusableSchema(f"the reference {reference!r:.100} leads outside of it")
+    try:
+        return _found(value, schema)
+    except Exception as error:  # noqa: BLE001 - whatever a stranger's schema does is its fault
+        reason = str(error).partition("\n")[0]
+        raise _UnusableSchema(f"{type(error).__name__}: {reason:.200}") from None
+
+
+def _outward(schema: Any) -> str | None:
+    """Return a reference out of the document, which a validator would go and fetch."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if isinstance(found := node.get(key), str) and not found.startswith("#"):
+                    return found
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+    return None
+
+
+def _found(value: Any, schema: Mapping[str, Any]) -> list[str]:
+    errors: list[str] = []
     for error in _validator(json.dumps(schema, sort_keys=True)).iter_errors(value):
         place = "/".join(str(part) for part in error.absolute_path) or "arguments"
         errors.append(f"{place}: {cut_middle(error.message, MAX_ERROR_LENGTH)}")
@@ -89,12 +132,16 @@ def schema_errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
 
 
 def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Check arguments against a tool's JSON Schema.
+    """Check arguments against a tool's JSON Schema; one that cannot be used is left to the server.
 
     Raises:
         BadArguments: naming each offending place.
     """
-    if errors := schema_errors(arguments, schema):
+    try:
+        errors = _errors(arguments, schema)
+    except _UnusableSchema:
+        return
+    if errors:
         raise BadArguments("The arguments do not fit the tool: " + "; ".join(errors))
 
 
@@ -109,8 +156,8 @@ def _validator(schema_text: str) -> Validator:
 def _coerced(value: str, kind: object) -> Any:
     if kind in ("integer", "number", "boolean", "array", "object"):
         try:
-            parsed = json.loads(value)
-        except (json.JSONDecodeError, RecursionError):
+            parsed = json.loads(value, parse_constant=_no_number)
+        except (ValueError, RecursionError):
             return value
         fits = {
             "integer": isinstance(parsed, int) and not isinstance(parsed, bool),
@@ -122,6 +169,10 @@ def _coerced(value: str, kind: object) -> Any:
         if fits[str(kind)]:
             return parsed
     return value
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _kind(value: object) -> str:

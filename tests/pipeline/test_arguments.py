@@ -1,6 +1,7 @@
 """From the text of a model to arguments, or to an error that says where."""
 
 import json
+import socket
 
 import pytest
 from hypothesis import given
@@ -105,3 +106,47 @@ def test_any_text_gives_an_object_or_a_refusal(text):
     except BadArguments:
         value = {}
     assert isinstance(value, dict)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"limit": ' + "9" * 5000 + "}", '{"limit": NaN}', '{"limit": -Infinity}']
+)
+def test_numbers_that_are_none_are_refused(text):
+    """Python reads some of them and gives up on others; no server could be sent them."""
+    with pytest.raises(BadArguments):
+        parse_arguments(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "NaN"])
+def test_a_quoted_number_that_cannot_be_read_stays_text(text):
+    """The schema then says what is wrong."""
+    assert coerce({"path": "x", "limit": text}, SCHEMA)["limit"] == text
+
+
+UNUSABLE = [
+    {"properties": {"path": {"type": "nonsense"}}},
+    {"properties": {"path": {"pattern": "("}}},
+    {"properties": {"path": {"$ref": "#/nowhere"}}},
+    {"properties": {"path": {"$ref": "file:///etc/hostname"}}},
+    {"propertyNames": {"$ref": "http://127.0.0.1:9/x"}},
+    {"dependentSchemas": {"path": {"$dynamicRef": "http://127.0.0.1:9/x"}}},
+    {"$id": "http://127.0.0.1:9/", "allOf": [{"$ref": "other"}]},
+]
+
+
+@pytest.mark.parametrize("schema", UNUSABLE)
+def test_a_strangers_schema_that_cannot_be_used_harms_nobody(schema):
+    """A server checks its own arguments; whoever reports is told."""
+    validate({"path": "x"}, schema)
+    (error,) = schema_errors({"path": "x"}, schema)
+    assert "cannot be used" in error
+
+
+def test_a_reference_out_of_a_schema_is_never_fetched():
+    """A role file of a clone could otherwise make the hub call any address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/schema"
+        assert schema_errors({"a": 1}, {"properties": {"a": {"$ref": url}}})
+        with pytest.raises(BlockingIOError):
+            listening.accept()
