@@ -20,7 +20,7 @@ from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.config.models import model_spec
 from hub.config.references import resolve_server
-from hub.config.servers import server_specs
+from hub.config.servers import bundled_servers, server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
 from hub.core.errors import RoleError, UsageError
@@ -149,6 +149,7 @@ async def _hub(
         model_for=model_for,
         derive=_deriver(start.mode),
         check_schema=schema_errors,
+        bundled=bundled_servers(loaded),
     )
     grant = grant_for(start.role, mode=start.mode)
     seat = Seat(

@@ -13,7 +13,7 @@ from hub.core.errors import UsageError
 from hub.core.jobs import Denials, Failure, Job, TurnResult
 from hub.core.limits import Ledger
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
-from hub.core.team import Grant, Role, tightest
+from hub.core.team import Grant, Role
 from hub.dispatch.build import DeriveGrant, Parent
 from hub.dispatch.dispatcher import Dispatcher
 from hub.dispatch.frame import task_message
@@ -72,6 +72,8 @@ class Run:
     model_for: Callable[[Role], Model]
     derive: DeriveGrant
     check_schema: CheckSchema
+    bundled: frozenset[str] = frozenset()
+    """Names of the servers that come with the hub and go by their own names."""
     feed: Feed = field(default_factory=Feed)
     """Where events go; one for each prompt of the user."""
 
@@ -216,5 +218,5 @@ class Run:
         own = tuple(
             Rule(effect, pattern, role.origin) for effect, patterns in lists for pattern in patterns
         )
-        mode = seat.grant.ceiling
-        return Policy(self.rules + own, tightest(mode, role.mode) if role.mode else mode)
+        grant = seat.grant
+        return Policy(self.rules + own, grant.ceiling, plan=grant.plan, bundled=self.bundled)

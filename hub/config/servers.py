@@ -40,6 +40,12 @@ def server_specs(loaded: Loaded) -> list[ServerSpec]:
     return specs
 
 
+def bundled_servers(loaded: Loaded) -> frozenset[str]:
+    """Return the servers that come with the hub and that nothing of the same name replaces."""
+    entries = loaded.settings.servers
+    return frozenset(name for name, entry in entries.items() if entry.bundled == name)
+
+
 def _origin(loaded: Loaded, name: str, entry: ServerEntry) -> Origin:
     kind = next((kind for kind in ("bundled", "command", "url") if getattr(entry, kind)), "")
     key = f"servers.{name}"

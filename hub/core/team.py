@@ -85,6 +85,8 @@ class Grant:
     disallowed_tools: tuple[str, ...] = ()
     ceiling: PermissionMode = "default"
     """The widest mode here and below."""
+    plan: bool = False
+    """The mode ``plan`` holds here or above; no tighter mode lifts its ban on changes."""
     also: tuple[tuple[str, ...], ...] = ()
     """Further pattern lists, one for each edge on the way down; a name must match in each."""
 

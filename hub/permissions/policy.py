@@ -9,9 +9,9 @@ from hub.core.team import Origin, PermissionMode, matches_any
 Effect = Literal["allow", "ask", "deny"]
 
 EDIT_TOOLS = ("files__write", "files__edit", "notes__memory")
-"""What the mode ``accept_edits`` allows beside read-only tools."""
+"""Bundled tools that the mode ``accept_edits`` allows beside read-only tools."""
 HARMLESS_TOOLS = ("notes__scratchpad", "notes__todo")
-"""They change nothing outside of the run."""
+"""Bundled tools that change nothing outside of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,10 @@ class Policy:
 
     rules: tuple[Rule, ...]
     mode: PermissionMode = "default"
+    plan: bool = False
+    """The mode ``plan`` holds somewhere above as well, whatever the mode is here."""
+    bundled: frozenset[str] = frozenset()
+    """Servers whose tools are what their names say, since they come with the hub."""
 
     def judge(self, spec: ToolSpec) -> Ruling:
         """Rule on a call of a tool; the arguments do not count in this form."""
@@ -53,7 +57,7 @@ class Policy:
             return denied
         if not spec.server:
             return Ruling("allow", "the hub's own tool")
-        if self.mode == "plan" and not _changes_nothing(spec):
+        if (self.plan or self.mode == "plan") and not self._changes_nothing(spec):
             return Ruling("deny", f"mode plan allows only what changes nothing; {spec.name} may")
         if asked := self._first("ask", spec.name):
             return asked
@@ -75,12 +79,15 @@ class Policy:
             return Ruling(
                 "deny", f"mode deny allows only what a rule allows; none allows {spec.name}", origin
             )
-        if _changes_nothing(spec):
+        if self._changes_nothing(spec):
             return Ruling("allow", "it changes nothing", origin)
-        if self.mode == "accept_edits" and spec.name in EDIT_TOOLS:
+        if self.mode == "accept_edits" and self._is_own(spec, EDIT_TOOLS):
             return Ruling("allow", "mode accept_edits allows edits of files", origin)
         return Ruling("ask", f"no rule allows {spec.name} and it may change something", origin)
 
+    def _changes_nothing(self, spec: ToolSpec) -> bool:
+        """Say so on the word of the server, which the user has chosen to connect."""
+        return spec.read_only or self._is_own(spec, HARMLESS_TOOLS)
 
-def _changes_nothing(spec: ToolSpec) -> bool:
-    return spec.read_only or spec.name in HARMLESS_TOOLS
+    def _is_own(self, spec: ToolSpec, names: tuple[str, ...]) -> bool:
+        return spec.server in self.bundled and spec.name in names

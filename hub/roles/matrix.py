@@ -29,12 +29,13 @@ def grant_for(
     a parent without a tool may dispatch to a child that has it.
     """
     ceiling = tightest(parent.ceiling, mode) if parent else mode
+    plan = "plan" in (mode, role.mode) or (parent is not None and parent.plan)
     if role.mode is not None:
         ceiling = tightest(ceiling, role.mode)
     also = parent.also if parent else ()
     if edge is not None and edge.tools:
         also = (*also, edge.tools)
-    return Grant(role.tools, role.disallowed_tools, ceiling, also)
+    return Grant(role.tools, role.disallowed_tools, ceiling, plan=plan, also=also)
 
 
 def matrix(roles: Mapping[str, Role], tool_names: Collection[str]) -> Matrix:

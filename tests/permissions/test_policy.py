@@ -15,7 +15,8 @@ PROJECT = Origin("project", ".hub/config.yaml", 7)
 
 
 def policy(*rules: tuple[str, str], mode: str = "default") -> Policy:
-    return Policy(tuple(Rule(effect, pattern, PROJECT) for effect, pattern in rules), mode)
+    made = tuple(Rule(effect, pattern, PROJECT) for effect, pattern in rules)
+    return Policy(made, mode, bundled=frozenset({"files", "shell", "notes"}))
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,20 @@ def test_a_pattern_means_exactly_what_is_written():
     assert policy(("allow", "shell")).judge(SHELL).effect == "ask"
     assert policy(("allow", "Shell__Run")).judge(SHELL).effect == "ask"
     assert policy(("allow", "shell__r?n")).judge(SHELL).effect == "allow"
+
+
+@pytest.mark.parametrize("mode", ["default", "accept_edits", "deny", "bypass"])
+def test_a_plan_above_forbids_changes_in_every_mode_below(mode):
+    """Deny alone would let run what an allow rule names, bypass anything."""
+    rules = (Rule("allow", "*", PROJECT),)
+    judge = Policy(rules, mode, plan=True).judge
+    assert judge(READ).effect == "allow"
+    assert judge(WRITE).effect == judge(SHELL).effect == "deny"
+
+
+@pytest.mark.parametrize("mode", ["default", "accept_edits", "plan"])
+def test_a_foreign_server_gains_nothing_by_the_name_of_a_bundled_one(mode):
+    """Its write and todo may be anything, so they are asked about, or denied in plan."""
+    judge = Policy((), mode, bundled=frozenset({"shell"})).judge
+    expected = "deny" if mode == "plan" else "ask"
+    assert [judge(spec).effect for spec in (WRITE, TODO)] == [expected, expected]

@@ -13,7 +13,7 @@ from hub.roles.matrix import grant_for, matrix
 def test_a_root_gets_its_roles_tools_and_the_runs_mode() -> None:
     """There is no parent and no edge."""
     grant = grant_for(Role("lead", tools=("files__*",), disallowed_tools=("x",)), mode="plan")
-    assert grant == Grant(("files__*",), ("x",), "plan")
+    assert grant == Grant(("files__*",), ("x",), "plan", plan=True)
 
 
 @pytest.mark.parametrize(("run", "own", "parent"), [*product(MODE_ORDER, repeat=3)])
@@ -24,6 +24,16 @@ def test_no_role_has_a_wider_mode_than_the_run_or_its_parent(
     above = Grant(("*",), ceiling=parent)
     grant = grant_for(Role("worker", mode=own), parent=above, edge=Edge("worker"), mode=run)
     assert grant.ceiling == min((run, own, parent), key=MODE_ORDER.index)
+
+
+def test_the_ban_on_changes_of_plan_descends_through_tighter_modes() -> None:
+    """Deny is tighter in what is asked, and yet lets allow rules change something."""
+    root = grant_for(Role("lead"), mode="plan")
+    strict = grant_for(Role("a", mode="deny"), parent=root, edge=Edge("a"), mode="plan")
+    below = grant_for(Role("b"), parent=strict, edge=Edge("b"), mode="plan")
+    assert strict.plan
+    assert (below.ceiling, below.plan) == ("deny", True)
+    assert not grant_for(Role("c", mode="deny"), mode="default").plan
 
 
 def test_a_roles_own_tools_do_not_descend() -> None:
