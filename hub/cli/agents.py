@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hub.cli.failures import server_failure
 from hub.core import events as ev
 from hub.core.outcomes import Outcome
 from hub.core.text import one_line
@@ -187,10 +188,7 @@ class RunAgents:
         self.row(event.agent, event.at).note = f"stopping ({event.reason})"
 
     def _server_failed(self, event: ev.ServerFailed) -> None:
-        self.notices.append(f"server {event.server} failed: {event.error}")
-
-    def _server_withheld(self, event: ev.ServerWithheld) -> None:
-        self.notices.append(f"server {event.server} withheld: {event.remedy}")
+        self.notices.append(server_failure(event))
 
     def _turn_done(self, event: ev.TurnDone) -> None:
         row = self.row(event.agent, event.at)
@@ -233,7 +231,6 @@ _HANDLERS: dict[str, Callable[[RunAgents, Any], None]] = {
     "report.submitted": RunAgents._report_submitted,
     "cancel.requested": RunAgents._cancel_requested,
     "server.failed": RunAgents._server_failed,
-    "server.withheld": RunAgents._server_withheld,
     "turn.done": RunAgents._turn_done,
 }
 

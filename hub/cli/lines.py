@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from hub.cli.failures import server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.core import events as ev
 from hub.core.text import one_line
@@ -95,11 +96,7 @@ class RunLines:
         return f"server {event.server} connected in {took}, {plural(event.tools, 'tool')}"
 
     def _server_failed(self, event: ev.ServerFailed) -> str:
-        last = event.stderr.strip().rpartition("\n")[2]
-        return f"server {event.server} failed: {event.error}" + (last and f" ({last})")
-
-    def _server_withheld(self, event: ev.ServerWithheld) -> str:
-        return f"server {event.server} withheld ({event.origin}): {event.remedy}"
+        return server_failure(event)
 
     def _catalog_changed(self, event: ev.CatalogChanged) -> str:
         changes = {"new": event.added, "gone": event.removed, "changed": event.changed}
@@ -130,7 +127,6 @@ _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
     "cancel.requested": RunLines._cancel_requested,
     "server.connected": RunLines._server_connected,
     "server.failed": RunLines._server_failed,
-    "server.withheld": RunLines._server_withheld,
     "catalog.changed": RunLines._catalog_changed,
     "turn.done": RunLines._turn_done,
 }

@@ -135,6 +135,8 @@ def _announce(init: InitInfo, faces: Faces) -> None:
         faces.view.say(f"warning: {problem}")
     for withheld in init.withheld:
         faces.view.say(f"withheld: {withheld}")
+    if init.withheld:
+        faces.view.say("this workspace is not trusted; look at what it asks for with: hub trust")
 
 
 def last_words(result: TurnResult, workspace: str) -> str:

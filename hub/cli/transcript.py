@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from hub.app.inspect import Transcript
+from hub.cli.failures import server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.cli.layout import paragraph, width
 from hub.core import events as ev
@@ -123,7 +124,7 @@ def _cancel(event: ev.CancelRequested) -> tuple[str, str]:
 
 
 def _server_failed(event: ev.ServerFailed) -> tuple[str, str]:
-    return "!", f"server {event.server} failed: {event.error}"
+    return "!", server_failure(event)
 
 
 def _turn_done(event: ev.TurnDone) -> tuple[str, str]:

@@ -51,6 +51,13 @@ def reason_of(error: BaseException | None, watch: Watch) -> str:
     return f"{text} ({details})" if details else text
 
 
+def remedy_for(error: BaseException | None, server: str) -> str:
+    """Return what a user can do about a server that failed."""
+    if isinstance(error, LaunchError):
+        return f"Correct servers.{server}, or leave it out: --set servers.{server}.enabled=false"
+    return "Look at it alone with: hub doctor"
+
+
 def _words(error: BaseException | None, watch: Watch) -> str:
     if error is None:
         return "the connection ended"

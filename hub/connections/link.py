@@ -15,7 +15,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from hub.connections.changes import Changes
 from hub.connections.connection import Attempt, Connection
-from hub.connections.faults import is_closed, leaves, reason_of, telling_leaf
+from hub.connections.faults import is_closed, leaves, reason_of, remedy_for, telling_leaf
 from hub.connections.listing import list_server
 from hub.connections.opening import Place, open_server
 from hub.connections.restarts import MAX_STARTS, Restarts
@@ -105,9 +105,8 @@ class Link:
         return self._listing
 
     def demand(self) -> None:
-        """Start the server in the background, unless it is up or may not be started now."""
-        idle = self.connection is None and self._attempt is None
-        if idle and not self._closed and not self._restarts.wait():
+        """Start the server in the background, unless it has been started before."""
+        if self.state == "discovered" and self._attempt is None and not self._closed:
             self._begin()
 
     def drop(self, connection: Connection) -> None:
@@ -235,7 +234,13 @@ class Link:
             return
         self.state = "failed"
         self._emit(
-            ev.ServerFailed(server=self.spec.name, error=self.error, stderr=self.watch.tail())
+            ev.ServerFailed(
+                server=self.spec.name,
+                error=self.error,
+                where=str(self.spec.origin),
+                remedy=remedy_for(fault, self.spec.name),
+                stderr=self.watch.tail(),
+            )
         )
 
     def _silence(self) -> str:

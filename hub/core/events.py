@@ -227,17 +227,12 @@ class ServerFailed(Event):
     type: Literal["server.failed"] = "server.failed"
     server: str
     error: str
+    where: str = ""
+    """File and line that describe the server."""
+    remedy: str = ""
+    """What to do about it."""
     stderr: str = ""
     """The last lines that it wrote to stderr."""
-
-
-class ServerWithheld(Event):
-    """An MCP server of an untrusted workspace was not started."""
-
-    type: Literal["server.withheld"] = "server.withheld"
-    server: str
-    origin: str
-    remedy: str
 
 
 class CatalogChanged(Event):
@@ -335,7 +330,6 @@ AnyEvent = (
     | CancelRequested
     | ServerConnected
     | ServerFailed
-    | ServerWithheld
     | CatalogChanged
     | TurnDone
     | SessionDone

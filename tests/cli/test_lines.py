@@ -19,9 +19,14 @@ def test_a_whole_run_reads_as_a_log(story: Any, golden: Callable[[str, str], Non
     calls = [ev.Call(id=f"d{n}", name="dispatch", arguments="{}") for n in (1, 2)]
     story.add(ev.ServerConnected, 0.4, server="files", protocol="2026", tools=6, duration_ms=312)
     story.add(
-        ev.ServerFailed, 0.4, server="git", error="exited with code 1", stderr="a\nno such module\n"
+        ev.ServerFailed,
+        0.4,
+        server="git",
+        error="exited with code 1",
+        where=".hub/config.yaml:3",
+        remedy="Look at it alone with: hub doctor",
+        stderr="a\nno such module\n",
     )
-    story.add(ev.ServerWithheld, 0.4, server="own", origin=".mcp.json:3", remedy="Run hub trust.")
     story.add(ev.CatalogChanged, 0.5, server="files", added=["x"], removed=["y", "z"])
     story.add(ev.ModelRetry, 1, attempt=1, delay_ms=500, reason="429 rate limit", status=429)
     story.add(ev.TextDelta, 1.2, text="Two of")

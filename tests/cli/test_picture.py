@@ -57,9 +57,6 @@ def test_a_team_with_a_question_a_retry_and_a_broken_server(team: Any, golden: C
     )
     team.add(ev.ModelRetry, 4, second, attempt=2, delay_ms=8000, reason="429 slow down", status=429)
     team.add(ev.ServerFailed, 4, server="git", error="command not found: mcp-server-git")
-    team.add(
-        ev.ServerWithheld, 4, server="own", origin=".mcp.json:3", remedy="Run hub trust to allow it"
-    )
     golden("trouble.txt", screen(team.events, 65.0))
 
 
