@@ -2,7 +2,10 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, Literal
+
+from pydantic_core import PydanticSerializationError
 
 from hub.core.errors import HubError, ModelError
 from hub.core.events import AnyEvent
@@ -29,7 +32,10 @@ class ResultWriter:
         """Return an event's line in a stream; transient events only when asked for."""
         if self._form != "stream-json" or not (event.durable or self._deltas):
             return ""
-        return _safe(event.model_dump_json()) + "\n"
+        # A tool may have put more into it than the usual encoder takes.
+        with suppress(PydanticSerializationError):
+            return _safe(event.model_dump_json()) + "\n"
+        return json_line(event.model_dump())
 
     def result(self, result: TurnResult, code: int) -> str:
         """Return what comes after the last event."""

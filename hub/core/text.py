@@ -7,6 +7,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
+def has_surrogates(text: str) -> bool:
+    """Say whether a text holds halves of surrogate pairs, so that it does not encode as UTF-8."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 def without_surrogates(text: str) -> str:
     """Join surrogate pairs and replace lone ones by U+FFFD, so that the text encodes as UTF-8."""
     if text.isascii() or not _SURROGATE.search(text):

@@ -11,7 +11,7 @@ from hub.core.ids import new_id
 from hub.core.jobs import Job
 from hub.core.limits import Ledger, Limits
 from hub.core.team import Edge, Grant, Role
-from hub.core.text import one_line
+from hub.core.text import one_line, printable
 
 MAX_TASK = 20_000
 """Characters of a task."""
@@ -135,9 +135,13 @@ def _problem(root: Path, name: str) -> str:
         path = (root / name).resolve()
         if not path.is_relative_to(root):
             return "is outside of the workspace"
-        return "" if path.exists() else "does not exist in the workspace"
+        if not path.exists():
+            return "does not exist in the workspace"
     except (OSError, RuntimeError, ValueError):  # too long, a circle of links, a NUL
         return "cannot be read"
+    if printable(name) != name or len(name.splitlines()) > 1:
+        return "has a name that is not printable; name its folder"
+    return ""
 
 
 def _files(workspace: Path, names: list[Any]) -> tuple[str, ...]:

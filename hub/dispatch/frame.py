@@ -1,19 +1,24 @@
 """How a task reaches a child and how its result reaches the parent: as framed, escaped data."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hub.core.messages import ToolOutcome
 
+_TAG = re.compile(r"<(?=\s*/?\s*(?:context|files)\b)", re.IGNORECASE)
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def task_message(task: str, context: str, files: Sequence[str]) -> str:
-    """Return the first message of a child: the task, then context and files when there are any."""
+    """Return the first message of a child: the task, then context and files when there are any.
+
+    A tag of the frame inside of the context begins with ``&lt;``; all else stays as it is.
+    """
     parts = [task]
     if context:
-        parts.append(f"<context>\n{context}\n</context>")
+        parts.append(f"<context>\n{_TAG.sub('&lt;', context)}\n</context>")
     if files:
         parts.append("<files>\n" + "\n".join(files) + "\n</files>")
     return "\n\n".join(parts)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
-from hub.core.text import cut_middle
+from hub.core.text import cut_middle, has_surrogates
 
 MAX_ERRORS = 5
 """How many validation errors a model is told at once."""
@@ -33,7 +33,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """Read the JSON object that a model wrote.
 
     Raw control characters inside of strings are accepted, an empty text counts as no arguments;
-    everything else that is no JSON object is refused, and never repaired.
+    everything else that is no JSON object of Unicode text is refused, and never repaired.
 
     Raises:
         BadArguments: with the line and column of the fault.
@@ -54,6 +54,8 @@ def parse_arguments(text: str) -> dict[str, Any]:
         raise BadArguments(
             f"The arguments cannot be read: {error}. The call was not run."
         ) from None
+    if "\\u" in text and has_surrogates(json.dumps(value, ensure_ascii=False)):
+        raise BadArguments("The arguments hold half of a surrogate pair. The call was not run.")
     if not isinstance(value, dict):
         raise BadArguments(
             f"The arguments must be a JSON object, not {_kind(value)}. The call was not run."
