@@ -362,7 +362,7 @@ PLANTED = {
     "every_part_is_known": [("hub/extras/a.py", ""), ("hub/extras.py", "")],
     "libraries_stay_at_home": [
         ("hub/engine/a.py", "import openai\n"),
-        ("hub/models/chat.py", "import yaml\n"),
+        ("hub/models/chat/model.py", "import yaml\n"),
         ("hub/app/a.py", "from mcp.types import Tool\n"),
         ("hub/core/a.py", "import requests\n"),
         ("hub/app/a.py", "def f():\n    from rich import print\n"),

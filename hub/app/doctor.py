@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal, cast
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -210,9 +211,9 @@ async def _model(spec: ModelSpec | str) -> Finding:
     if isinstance(spec, str):
         return Finding("model", "ok", f"{spec}, which needs no endpoint")
     # The package behind it takes 0.4 s to import.
-    listing = await anyio.to_thread.run_sync(import_module, "hub.models.listing")
+    listing = await anyio.to_thread.run_sync(import_module, "hub.models.chat.listing")
     ask = cast(Callable[[ModelSpec], Awaitable[Sequence[str] | None]], listing.list_models)
-    where = spec.base_url or "the default endpoint"
+    where = _address(spec.base_url) or "the default endpoint"
     started = anyio.current_time()
     names: Sequence[str] | None = None
     with anyio.move_on_after(MODEL_SECONDS) as limit:
@@ -227,6 +228,12 @@ async def _model(spec: ModelSpec | str) -> Finding:
         return _unlisted(spec.model, where, names)
     took = anyio.current_time() - started
     return Finding("model", "ok", f"{spec.model} at {where}, {took:.1f} s")
+
+
+def _address(url: str) -> str:
+    """Return a URL without user, password and query, which may be secrets."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if url else ""
 
 
 def _unlisted(model: str, where: str, names: Sequence[str]) -> Finding:

@@ -54,7 +54,7 @@ class Models:
             scripts = import_module("hub.models.script_model")
             script: ClosableModel = scripts.open_script(Path(spec.removeprefix(SCRIPT)))
             return script
-        chat = import_module("hub.models.chat")
+        chat = import_module("hub.models.chat.model")
         place = chat.Endpoint.key(spec)
         if place not in self._endpoints:
             self._endpoints[place] = chat.Endpoint(spec)

@@ -9,7 +9,7 @@ import anyio
 from hub.core.messages import UserMessage
 from hub.core.modelspec import ModelSpec
 from hub.core.requests import Completion, ModelEvent, ModelRequest, RetryNotice, TextPiece
-from hub.models.chat import ChatModel
+from hub.models.chat.model import ChatModel
 from hub.testing.clock import FakeClock
 
 REQUEST = ModelRequest("Be brief.", [UserMessage("Hi")])

@@ -9,7 +9,6 @@ import pytest
 from hub.core.errors import ModelError
 from hub.core.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UserMessage
 from hub.core.requests import ModelRequest, ReasoningPiece, TextPiece
-from hub.models import chat_reader
 from tests.models.asking import REQUEST, ask, completion, model_at, notices, said
 from tests.models.chunks import DONE, answer, call, calls, delta, event, finish, text, usage
 from tests.models.wire_server import END, cut, framed, plain, stream_head, streamed, wire_server
@@ -114,8 +113,8 @@ async def test_a_server_that_never_closes_after_the_end_does_not_hold_up_the_ans
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A missing [DONE], or a connection that stays open behind it, costs only a moment."""
-    monkeypatch.setattr(chat_reader, "FINISH_GRACE", 0.05)
-    monkeypatch.setattr(chat_reader, "DONE_GRACE", 0.05)
+    monkeypatch.setattr("hub.models.chat.reader.FINISH_GRACE", 0.05)
+    monkeypatch.setattr("hub.models.chat.reader.DONE_GRACE", 0.05)
     for events in ([text("Hi"), finish("stop")], answer("Hi")):
         steps = [stream_head(), *map(framed, events), anyio.Event()]
         async with wire_server(steps) as server, model_at(server.url) as model:

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from hub.core.requests import TextPiece
-from hub.models.chat import ChatModel
+from hub.models.chat.model import ChatModel
 from hub.testing.clock import FakeClock
 from tests.models.asking import REQUEST, ask, model_at
 from tests.models.chunks import answer, text

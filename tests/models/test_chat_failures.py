@@ -9,9 +9,9 @@ import pytest
 from hub.core.errors import ContextOverflowError, ModelError
 from hub.core.modelspec import ModelSpec
 from hub.core.requests import ModelRequest, TextPiece
-from hub.models.chat import ChatModel
-from hub.models.chat_fault import Place
-from hub.models.chat_transport import of_connecting
+from hub.models.chat.fault import Place
+from hub.models.chat.model import ChatModel
+from hub.models.chat.transport import of_connecting
 from hub.testing.clock import FakeClock
 from tests.models.asking import KEY, REQUEST, ask, completion, model_at, notices, said
 from tests.models.chunks import DONE, answer, event, text

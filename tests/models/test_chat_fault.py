@@ -9,8 +9,8 @@ import pytest
 
 from hub.core.errors import ContextOverflowError
 from hub.core.modelspec import ModelSpec
-from hub.models.chat_fault import AttemptFailed, Place, of_status, of_stream, words_of
-from hub.models.chat_retry import MAX_DELAY, Retries, asked_delay
+from hub.models.chat.fault import AttemptFailed, Place, of_status, of_stream, words_of
+from hub.models.chat.retry import MAX_DELAY, Retries, asked_delay
 from hub.testing.clock import FakeClock
 
 SPEC = ModelSpec("fast", "gpt-x", "https://user:pw@host.example/v1?k=v", api_key="sk-secret-123")

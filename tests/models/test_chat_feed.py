@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from hub.core.messages import AssistantMessage
 from hub.core.requests import Completion, ReasoningPiece, RetryNotice, TextPiece
-from hub.models import chat_feed
-from hub.models.chat_feed import Fed, Feed
+from hub.models.chat.feed import Fed, Feed
 
 END = Completion(AssistantMessage("x"), "stop", None)
 
@@ -80,7 +79,7 @@ def test_halves_of_a_pair_are_joined_whatever_was_merged(parts: list[str]) -> No
 
 async def test_a_reader_waits_for_a_slow_consumer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is buffered is bounded."""
-    monkeypatch.setattr(chat_feed, "MAX_BUFFERED", 10)
+    monkeypatch.setattr("hub.models.chat.feed.MAX_BUFFERED", 10)
     read = 0
 
     async def reader(feed: Feed) -> None:

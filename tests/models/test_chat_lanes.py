@@ -3,8 +3,7 @@
 import anyio
 import pytest
 
-from hub.models import chat_lanes
-from hub.models.chat_lanes import transport_to
+from hub.models.chat.lanes import transport_to
 from hub.testing.model_server import serve_model
 from tests.models.asking import REQUEST, ask, completion, model_at
 
@@ -57,7 +56,7 @@ async def test_connections_close_when_nobody_has_needed_them_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A burst of agents does not leave its connections open for the rest of a long run."""
-    monkeypatch.setattr(chat_lanes, "LANE_IDLE", -1.0)
+    monkeypatch.setattr("hub.models.chat.lanes.LANE_IDLE", -1.0)
     async with serve_model(SCRIPT) as server, model_at(server.base_url) as model:
         completion(await ask(model))
         with anyio.fail_after(5):

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from hub.models import chat_feed
-from hub.models.chat_feed import Feed
-from hub.models.chat_reader import DONE_GRACE, FINISH_GRACE, read
-from hub.models.chat_stream import Assembly
-from hub.models.chat_watch import IdleWatch
+from hub.models.chat.feed import Feed
+from hub.models.chat.reader import DONE_GRACE, FINISH_GRACE, read
+from hub.models.chat.stream import Assembly
+from hub.models.chat.watch import IdleWatch
 from tests.models.chunks import DONE, call, calls, delta, event, finish, text, usage
 
 
@@ -82,7 +81,7 @@ async def test_the_end_of_an_answer_leaves_only_a_short_time() -> None:
 
 async def test_the_time_of_a_slow_consumer_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """The watch is held while the reader waits for room."""
-    monkeypatch.setattr(chat_feed, "MAX_BUFFERED", 3)
+    monkeypatch.setattr("hub.models.chat.feed.MAX_BUFFERED", 3)
     feed, watch = Feed(), WatchLog()
     assembly = Assembly(feed.text, feed.reasoning)
     with anyio.fail_after(5):

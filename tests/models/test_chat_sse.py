@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hub.models.chat_sse import EventSplitter, NotEvents
+from hub.models.chat.sse import EventSplitter, NotEvents
 
 RECORDED = (
     b": OPENROUTER PROCESSING\n\n"
@@ -97,7 +97,7 @@ def test_a_web_page_is_refused_at_once() -> None:
 
 def test_an_endless_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server cannot fill the memory with one event."""
-    monkeypatch.setattr("hub.models.chat_sse.MAX_EVENT", 1000)
+    monkeypatch.setattr("hub.models.chat.sse.MAX_EVENT", 1000)
     splitter = EventSplitter()
     splitter.feed(b"data: ")
     splitter.feed(b"x" * 900)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hub.core.messages import Usage
 from hub.core.requests import Completion
-from hub.models.chat_sse import EventSplitter
-from hub.models.chat_stream import Assembly, StreamFault
+from hub.models.chat.sse import EventSplitter
+from hub.models.chat.stream import Assembly, StreamFault
 from tests.models.chunks import DONE, call, calls, delta, event, finish, text, usage
 
 

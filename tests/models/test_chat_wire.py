@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hub.core.messages import AssistantMessage, ToolCall, ToolMessage, ToolSpec, UserMessage
 from hub.core.modelspec import ModelSpec
 from hub.core.requests import ModelRequest
-from hub.models.call_json import canonical, wire_object
-from hub.models.chat_wire import Dialect, Encoder, RequestParts
+from hub.models.chat.call_json import canonical, wire_object
+from hub.models.chat.wire import Dialect, Encoder, RequestParts
 
 SPEC = ModelSpec("m", "the-model", "http://localhost/v1")
 TOOL = ToolSpec("read", "Reads.", {"type": "object", "properties": {}})

@@ -1,0 +1,1 @@
+"""The Model port over Chat Completions of any OpenAI-compatible server."""
