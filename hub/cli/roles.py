@@ -68,7 +68,8 @@ def check_roles(*, directory: Directory = Path()) -> None:
         text = f"role {finding.role!r}: {finding.message}"
         show(marked(f"{finding.severity}:", COLOURS[finding.severity], text))
         show(paragraph(str(finding.origin), indent="  at "))
-    show(f"note: {note}" for note in (*team.book.notes, *team.problems))
+    for note in (*team.book.notes, *team.problems):
+        show(paragraph(f"note: {note}"))
     errors = sum(finding.severity == "error" for finding in findings)
     show([
         f"{len(team.book.roles)} roles, {errors} errors, {len(findings) - errors} other findings"
@@ -92,7 +93,8 @@ def show_matrix(*, directory: Directory = Path()) -> None:
         for tool in matrix.tools
     ]
     show(columns([("TOOL \\ ROLE", *matrix.roles, ""), *using]))
-    show(f"note: {problem}" for problem in team.problems)
+    for problem in team.problems:
+        show(paragraph(f"note: {problem}"))
 
 
 def _edge(edge: Edge | None) -> str:

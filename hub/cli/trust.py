@@ -58,7 +58,7 @@ def _told(state: TrustState) -> list[str]:
         return [f"{project} asks for nothing that needs trust."]
     lines = [f"{project} is trusted. It may:" if state.trusted else f"{project} wants to:"]
     for part in state.parts:
-        lines += paragraph(f"{KINDS[part.kind]} {part.name} {part.detail}".rstrip(), indent="  ")
+        lines += paragraph(f"{KINDS[part.kind]} {part.words}", indent="  ")
         lines += paragraph(str(part.origin), indent="    at ")
     return lines
 

@@ -18,11 +18,15 @@ from hub.config.models import SCRIPT
 from hub.config.sources import Layer
 from hub.config.trust_store import TrustStore
 from hub.core.team import MODE_ORDER, Origin, PermissionMode, Role
+from hub.core.text import one_line
 
 PROJECT_ROLES = frozenset({"project", "claude_agents"})
 """Layers of role files that come with the project."""
 _REDIRECTING = frozenset({"base_url", "api_key", "headers", "extra_body"})
 _HARMLESS = frozenset({"start_timeout", "call_timeout"})
+
+MAX_NAME = 500
+"""Characters of a part's name that are shown."""
 
 PartKind = Literal["server", "model", "script", "allow", "mode", "limit", "role"]
 
@@ -38,8 +42,13 @@ class Part:
     """All that counts, as compact JSON; literal secrets appear as a digest."""
     origin: Origin
 
+    @property
+    def words(self) -> str:
+        """Name and detail on one line, so that a name cannot look like further parts."""
+        return f"{one_line(self.name, MAX_NAME)} {self.detail}".rstrip()
+
     def __str__(self) -> str:
-        return f"{self.kind} {self.name} {self.detail} ({self.origin})"
+        return f"{self.kind} {self.words} ({self.origin})"
 
 
 @dataclass(frozen=True, slots=True)
