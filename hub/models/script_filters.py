@@ -65,7 +65,7 @@ def tree(text: str) -> list[dict[str, Any]]:
     for line in listed(text)[1:]:
         match = _TREE_LINE.fullmatch(line)
         depth = len(match["indent"]) // 2 if match else 0
-        if not match or not 0 < depth <= len(folders) + 1:
+        if not match or len(match["indent"]) % 2 or not 0 < depth <= len(folders) + 1:
             raise ValueError(f"this line is not of a listing: {line[:80]!r}")
         del folders[depth - 1 :]
         path = "/".join([*folders, match["name"]])
@@ -123,12 +123,18 @@ def count_by(items: Iterable[Any]) -> dict[Any, int]:
 
 def zipped(first: Iterable[Any], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
     """Join lists of equal length item by item."""
-    return list(zip(first, *others, strict=True))
+    lists = [list(items) for items in (first, *others)]
+    if len(set(map(len, lists))) > 1:
+        raise ValueError(f"the lists differ in length: {', '.join(str(len(i)) for i in lists)}")
+    return list(zip(*lists, strict=True))
 
 
 def rows(items: Iterable[Any], *names: str) -> list[dict[str, Any]]:
     """Name the parts of each item."""
-    return [dict(zip(names, item, strict=True)) for item in items]
+    found = [tuple(item) for item in items]
+    if wrong := next((item for item in found if len(item) != len(names)), None):
+        raise ValueError(f"an item has {len(wrong)} parts, and there are {len(names)} names")
+    return [dict(zip(names, item, strict=True)) for item in found]
 
 
 def table(items: Sequence[Any], columns: Sequence[str] | None = None) -> str:

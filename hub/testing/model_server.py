@@ -151,13 +151,15 @@ class ModelServer:
             record.problems.append(str(error))
             await _refuse(connection, 400, str(error))
             return True
-        if fault := self._fault(record, played):
+        fault = self._fault(record, played)
+        if fault is None or fault.times is None:
+            said = AssistantMessage(played.text, played.calls)
+            if len(question.messages) >= len(self._longest.get(player.script.name, ())):
+                self._longest[player.script.name] = [*question.messages, said]
+        if fault is not None:
             record.status = fault.status
             await connection.answer(fault.status, _fault_body(fault), {**_JSON, **fault.headers})
             return True
-        if len(question.messages) >= len(self._longest.get(player.script.name, ())):
-            said = AssistantMessage(played.text, played.calls)
-            self._longest[player.script.name] = [*question.messages, said]
         record.status = 200
         return await self._send(connection, record, played, len(request.body))
 
