@@ -20,8 +20,9 @@ def settled(value: Any, source: str) -> Any:
     """
     if isinstance(value, _PASSING):
         value = list(value)
-    if _is_undefined(value) or (isinstance(value, list) and any(map(_is_undefined, value))):
-        raise TemplateFault(f"there is no value for {short(source)}")
+    for item in value if isinstance(value, list) else [value]:
+        if _is_undefined(item):
+            raise TemplateFault(f"{_why(item)} in {short(source)}")
     return value
 
 
@@ -52,6 +53,15 @@ def short(source: str) -> str:
     """Return a template on one line for a message."""
     flat = " ".join(source.split())
     return repr(flat if len(flat) <= 120 else flat[:119] + "…")
+
+
+def _why(undefined: Any) -> str:
+    from jinja2 import UndefinedError
+
+    try:
+        return str(undefined)
+    except UndefinedError as error:
+        return error.message or "there is no value"
 
 
 def _is_undefined(value: Any) -> bool:

@@ -175,7 +175,7 @@ def test_values_come_out_as_they_should(expression, found):
         ("[1] | zip([1, 2])", "differ in length: 1, 2"),
         ("[[1]] | rows('a', 'b')", "1 parts, and there are 2 names"),
         ("'head\\n   odd' | tree", "not of a listing"),
-        ("[nothing]", "no value"),
+        ("[nothing]", "'nothing' is undefined"),
         ("x | from_json", "Expecting value"),
         ("[1] | nosuch", "nosuch"),
         ("1 +", "unexpected"),
