@@ -1,11 +1,13 @@
 """The composition root: from options to an open hub."""
 
 import os
+import shlex
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import anyio
 
@@ -118,8 +120,23 @@ def _start(options: RunOptions) -> _Start:
         role = setup.book.get(options.role or setup.loaded.settings.role)
         return _Start(options, setup, role, new_id("s"), None, store)
     info = store.get_session(options.resume)
+    _require_same(info.workspace, setup.workspace, info.id)
     role = setup.book.get(options.role or info.role)
     return _Start(options, setup, role, info.id, reopen(store, info.id, SystemClock()), store)
+
+
+def _require_same(stored: str, workspace: Path, session: str) -> None:
+    """Refuse to take what was said in one workspace to the roles and files of another.
+
+    Raises:
+        UsageError: the session's workspace still exists and is another one.
+    """
+    folder = Path(stored)
+    if stored and folder.is_dir() and folder.resolve() != workspace.resolve():
+        raise UsageError(
+            f"the session {session} worked on {stored}, and this is {workspace}",
+            remedy=f"Go on with it there: hub run -C {shlex.quote(stored)} --resume {session} …",
+        )
 
 
 def _flag(key: str) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hub.testing.asker import ScriptedAsker as ScriptedAsker
     from hub.testing.clock import FakeClock as FakeClock
-    from hub.testing.faulty_launch import faulty_command as faulty_command
-    from hub.testing.faulty_launch import faulty_http as faulty_http
+    from hub.testing.faulty.launch import faulty_command as faulty_command
+    from hub.testing.faulty.launch import faulty_http as faulty_http
     from hub.testing.model_server import ModelServer as ModelServer
     from hub.testing.model_server import serve_model as serve_model
 
@@ -15,8 +15,8 @@ _HOMES = {
     "FakeClock": "hub.testing.clock",
     "ModelServer": "hub.testing.model_server",
     "ScriptedAsker": "hub.testing.asker",
-    "faulty_command": "hub.testing.faulty_launch",
-    "faulty_http": "hub.testing.faulty_launch",
+    "faulty_command": "hub.testing.faulty.launch",
+    "faulty_http": "hub.testing.faulty.launch",
     "serve_model": "hub.testing.model_server",
 }
 

@@ -7,12 +7,12 @@ that it starts in a few hundredths of a second.
 import argparse
 import sys
 
-from hub.testing.faulty_config import read_knobs
-from hub.testing.faulty_http import serve_http
-from hub.testing.faulty_knobs import KnobError, Knobs, parse_knob
-from hub.testing.faulty_process import EventLog, Process, count_start
-from hub.testing.faulty_registry import knob_table
-from hub.testing.faulty_stdio import serve_stdio
+from hub.testing.faulty.config import read_knobs
+from hub.testing.faulty.http import serve_http
+from hub.testing.faulty.knobs import KnobError, Knobs, parse_knob
+from hub.testing.faulty.process import EventLog, Process, count_start
+from hub.testing.faulty.registry import knob_table
+from hub.testing.faulty.stdio import serve_stdio
 
 
 def main(arguments: list[str] | None = None) -> int:

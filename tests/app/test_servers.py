@@ -15,7 +15,7 @@ from hub.core import events as ev
 from hub.core.errors import ServerError
 from hub.core.servers import ServerSpec
 from hub.testing.clock import FakeClock
-from hub.testing.faulty_launch import FaultyLog
+from hub.testing.faulty.launch import FaultyLog
 from tests.connections.pools import Heard, bundled, context, faulty
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hub.testing.faulty_launch import wait_until_gone
+from hub.testing.faulty.launch import wait_until_gone
 from hub.testing.model_server import serve_model
 from tests.teams import (
     LIMIT,

@@ -15,7 +15,7 @@ from hub.core.events import Event
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Clock
 from hub.core.servers import ServerSpec
-from hub.testing.faulty_launch import faulty_command
+from hub.testing.faulty.launch import faulty_command
 
 LIMIT = 20
 """Seconds for one test; starting a Python process on a busy machine takes a good part of it."""

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from hub.core import events as ev
-from hub.testing.faulty_launch import FaultyLog
+from hub.testing.faulty.launch import FaultyLog
 from tests.connections.pools import Heard, called, context, echoes, faulty, open_pool
 
 

@@ -10,7 +10,7 @@ import pytest
 from hub.connections.pool import ServerPool
 from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
-from hub.testing.faulty_launch import FaultyLog, is_running, wait_until_gone
+from hub.testing.faulty.launch import FaultyLog, is_running, wait_until_gone
 from tests.connections.pools import bundled, called, context, echoes, faulty, open_pool
 
 

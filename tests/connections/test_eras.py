@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hub.core import events as ev
-from hub.testing.faulty_launch import FaultyLog, faulty_http
+from hub.testing.faulty.launch import FaultyLog, faulty_http
 from tests.connections.pools import Heard, bundled, context, echoes, faulty, open_pool, over_http
 
 NEW, OLD = "2026-07-28", "2025-11-25"

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from hub.core.errors import ServerError
-from hub.testing.faulty_launch import FaultyLog, faulty_command, faulty_http, forget_sessions
+from hub.testing.faulty.launch import FaultyLog, faulty_command, faulty_http, forget_sessions
 from tests.connections.pools import called, echoes, faulty, open_pool, over_http
 
 

@@ -8,7 +8,7 @@ import pytest
 from hub.connections.changes import FIRST_PAUSE
 from hub.core import events as ev
 from hub.core.ports import ServerListing
-from hub.testing.faulty_launch import FaultyLog
+from hub.testing.faulty.launch import FaultyLog
 from tests.connections.pools import Heard, called, echoes, faulty, open_pool
 
 ALL = {"echo", "add", "slow", "crash", "env", "spawn", "login", "whoami"}

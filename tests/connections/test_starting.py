@@ -9,7 +9,7 @@ from hub.core import events as ev
 from hub.core.errors import ServerError, UsageError
 from hub.core.servers import ServerSpec
 from hub.testing.clock import FakeClock
-from hub.testing.faulty_launch import FaultyLog
+from hub.testing.faulty.launch import FaultyLog
 from tests.connections.pools import Heard, bundled, called, echoes, faulty, open_pool
 
 

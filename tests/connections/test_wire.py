@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hub.connections.lines import Lines
 from hub.connections.watch import Watch
 from hub.core.messages import ToolOutcome
-from hub.testing.faulty_launch import faulty_http
+from hub.testing.faulty.launch import faulty_http
 from tests.connections.pools import called, echoes, faulty, open_pool, over_http
 
 

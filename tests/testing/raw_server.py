@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from hub.testing.faulty_launch import faulty_command
+from hub.testing.faulty.launch import faulty_command
 
 Message = dict[str, Any]
 

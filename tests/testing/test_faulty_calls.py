@@ -7,7 +7,7 @@ import mcp.types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from hub.testing.faulty_launch import FaultyLog, faulty_command
+from hub.testing.faulty.launch import FaultyLog, faulty_command
 from tests.testing.raw_server import exit_of, is_silent, raw_server
 
 TEXT = {"name": "echo", "arguments": {"text": "hi"}}

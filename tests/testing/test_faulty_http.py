@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from hub.testing.faulty_launch import FaultyLog, faulty_http
+from hub.testing.faulty.launch import FaultyLog, faulty_http
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
 BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}

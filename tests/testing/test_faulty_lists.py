@@ -6,8 +6,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ToolsListChanged
 from pydantic import ValidationError
 
-from hub.testing.faulty_launch import FaultyLog, faulty_command
-from hub.testing.faulty_registry import CHANGES
+from hub.testing.faulty.launch import FaultyLog, faulty_command
+from hub.testing.faulty.registry import CHANGES
 from tests.testing.raw_server import INITIALIZE, RawServer, is_silent, raw_server
 
 LIST_CHANGED = "notifications/tools/list_changed"

@@ -9,8 +9,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from hub.testing.faulty_knobs import KnobError, Knobs, parse_knob, parse_mapping
-from hub.testing.faulty_launch import (
+from hub.testing.faulty.knobs import KnobError, Knobs, parse_knob, parse_mapping
+from hub.testing.faulty.launch import (
     FaultyLog,
     faulty_command,
     faulty_http,
@@ -18,7 +18,7 @@ from hub.testing.faulty_launch import (
     is_running,
     wait_until_gone,
 )
-from hub.testing.faulty_registry import KNOBS, knob_table
+from hub.testing.faulty.registry import KNOBS, knob_table
 from tests.testing.raw_server import exit_of, raw_server
 
 PLAIN = ["echo", "add", "slow", "crash", "env", "spawn", "login", "whoami"]

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from hub.testing.faulty_launch import FaultyLog, faulty_command, wait_until_gone
+from hub.testing.faulty.launch import FaultyLog, faulty_command, wait_until_gone
 from tests.testing.raw_server import INITIALIZE, exit_of, is_silent, raw_server
 
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602

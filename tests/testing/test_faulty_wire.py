@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from hub.testing.faulty_launch import faulty_command
+from hub.testing.faulty.launch import faulty_command
 from tests.testing.raw_server import INITIALIZE, exit_of, raw_server
 
 

@@ -7,9 +7,9 @@ import threading
 import time
 from contextlib import suppress
 
-from hub.testing.faulty_knobs import Knobs
-from hub.testing.faulty_results import RAW_BYTE
-from hub.testing.faulty_rpc import Message
+from hub.testing.faulty.knobs import Knobs
+from hub.testing.faulty.results import RAW_BYTE
+from hub.testing.faulty.rpc import Message
 
 _RAW = json.dumps(RAW_BYTE)[1:-1].encode()
 _LOOK = 0.02

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from hub.testing.faulty_knobs import Knobs
-from hub.testing.faulty_offer import HOSTILE
-from hub.testing.faulty_rpc import Message
+from hub.testing.faulty.knobs import Knobs
+from hub.testing.faulty.offer import HOSTILE
+from hub.testing.faulty.rpc import Message
 
 RAW_BYTE = "\u27e8raw byte\u27e9"
 """Stands for a byte that is not UTF-8 until the message is written."""

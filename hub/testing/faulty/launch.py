@@ -13,8 +13,8 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from hub.testing.faulty_http import FORGET_PATH, PATH
-from hub.testing.faulty_knobs import parse_knob
+from hub.testing.faulty.http import FORGET_PATH, PATH
+from hub.testing.faulty.knobs import parse_knob
 
 _START_LIMIT = 20.0
 _END_LIMIT = 2.0

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hub.testing.faulty_knobs import Knobs
-from hub.testing.faulty_rpc import INVALID_PARAMS, RpcError
+from hub.testing.faulty.knobs import Knobs
+from hub.testing.faulty.rpc import INVALID_PARAMS, RpcError
 
 _CURSOR_KNOBS = ("repeat_cursor", "empty_cursor", "empty_page", "reject_cursor")
 

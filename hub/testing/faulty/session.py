@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from hub.testing.faulty_asking import Questions, ask_by_reply
-from hub.testing.faulty_calls import Call
-from hub.testing.faulty_handshake import discover, initialize
-from hub.testing.faulty_offer import Offer
-from hub.testing.faulty_pages import page_of
-from hub.testing.faulty_process import Process
-from hub.testing.faulty_rpc import (
+from hub.testing.faulty.asking import Questions, ask_by_reply
+from hub.testing.faulty.calls import Call
+from hub.testing.faulty.handshake import discover, initialize
+from hub.testing.faulty.offer import Offer
+from hub.testing.faulty.pages import page_of
+from hub.testing.faulty.process import Process
+from hub.testing.faulty.rpc import (
     METHOD_NOT_FOUND,
     SERVER_INFO,
     SERVER_KEY,

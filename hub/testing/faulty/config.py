@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from hub.testing.faulty_knobs import KnobError, Setting, parse_mapping
+from hub.testing.faulty.knobs import KnobError, Setting, parse_mapping
 
 
 def read_knobs(path: str) -> list[Setting]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hub.testing.faulty_registry import KNOBS, Knob
+from hub.testing.faulty.registry import KNOBS, Knob
 
 Value = str | int | float | bool
 """What a knob can hold once it is parsed."""

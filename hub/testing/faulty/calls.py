@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from hub.testing.faulty_offer import Offer
-from hub.testing.faulty_process import Process
-from hub.testing.faulty_results import spoil, text_result, tool_error
-from hub.testing.faulty_rpc import INVALID_PARAMS, Message, Outlet, RpcError, notification
+from hub.testing.faulty.offer import Offer
+from hub.testing.faulty.process import Process
+from hub.testing.faulty.results import spoil, text_result, tool_error
+from hub.testing.faulty.rpc import INVALID_PARAMS, Message, Outlet, RpcError, notification
 
 
 class Peer(Protocol):

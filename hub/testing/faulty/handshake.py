@@ -2,9 +2,9 @@
 
 import time
 
-from hub.testing.faulty_offer import Offer
-from hub.testing.faulty_process import Process
-from hub.testing.faulty_rpc import (
+from hub.testing.faulty.offer import Offer
+from hub.testing.faulty.process import Process
+from hub.testing.faulty.rpc import (
     HANDSHAKE_VERSION,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,

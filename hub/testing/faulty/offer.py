@@ -3,8 +3,8 @@
 import copy
 from collections.abc import Callable, Iterator
 
-from hub.testing.faulty_knobs import Knobs
-from hub.testing.faulty_rpc import Message
+from hub.testing.faulty.knobs import Knobs
+from hub.testing.faulty.rpc import Message
 
 HOSTILE = (
     "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x1b[0m \u202egnp.exe\u202c "

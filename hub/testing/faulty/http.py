@@ -5,10 +5,10 @@ import socket
 import threading
 from typing import BinaryIO, NamedTuple
 
-from hub.testing.faulty_process import Process
-from hub.testing.faulty_response import Response
-from hub.testing.faulty_rpc import INVALID_REQUEST, MODERN_VERSION, Message, RpcError, refusal
-from hub.testing.faulty_session import Session
+from hub.testing.faulty.process import Process
+from hub.testing.faulty.response import Response
+from hub.testing.faulty.rpc import INVALID_REQUEST, MODERN_VERSION, Message, RpcError, refusal
+from hub.testing.faulty.session import Session
 
 PATH = "/mcp"
 FORGET_PATH = "/forget"

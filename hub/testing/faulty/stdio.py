@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Callable
 
-from hub.testing.faulty_knobs import Knobs
-from hub.testing.faulty_process import Process
-from hub.testing.faulty_results import RAW_BYTE
-from hub.testing.faulty_rpc import Message
-from hub.testing.faulty_session import Session
+from hub.testing.faulty.knobs import Knobs
+from hub.testing.faulty.process import Process
+from hub.testing.faulty.results import RAW_BYTE
+from hub.testing.faulty.rpc import Message
+from hub.testing.faulty.session import Session
 
 _RAW = json.dumps(RAW_BYTE)[1:-1].encode()
 _CHUNK = b"x" * 65536

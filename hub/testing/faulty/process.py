@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from hub.testing.faulty_knobs import Knobs
+from hub.testing.faulty.knobs import Knobs
 
 _OFFSPRING = """
 import os, signal, sys, time

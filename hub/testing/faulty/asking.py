@@ -4,9 +4,9 @@ import itertools
 import json
 import queue
 
-from hub.testing.faulty_calls import Call
-from hub.testing.faulty_results import text_result
-from hub.testing.faulty_rpc import Message
+from hub.testing.faulty.calls import Call
+from hub.testing.faulty.results import text_result
+from hub.testing.faulty.rpc import Message
 
 _SCHEMA: Message = {"type": "object", "properties": {"colour": {"type": "string"}}}
 

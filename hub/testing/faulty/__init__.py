@@ -1,0 +1,1 @@
+"""The parts of the faulty MCP server, and how tests start it."""
