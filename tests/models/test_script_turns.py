@@ -88,7 +88,7 @@ def test_a_whole_mapping_of_arguments_may_come_from_an_expression():
     [
         ({"tool": "x", "args": "{{ [1] }}"}, "args must come out as a mapping"),
         ({"tool": "x", "args": {"r": "{{ results }}"}}, None),
-        ({"tool": "x", "args": {"n": "{{ '1e999' | float }}"}}, "JSON"),
+        ({"tool": "x", "args": {"n": "{{ (task | length) * 1e308 * 10 }}"}}, "JSON"),
         ({"tool": "x", "for_each": "5"}, "for_each must come out as a list, not 5"),
         ({"tool": "x", "for_each": "task"}, "for_each must come out as a list"),
         ({"tool": "x", "for_each": "none"}, "for_each must come out as a list, not null"),
