@@ -20,6 +20,7 @@ _BEGINNINGS = frozenset({"variable_begin", "block_begin", "comment_begin", "raw_
 
 class _Environment(Protocol):
     filters: dict[str, Callable[..., Any]]
+    globals: dict[str, Any]
 
     def from_string(self, source: str) -> Any: ...
 
@@ -100,6 +101,9 @@ def _environment() -> _Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(FILTERS)
+    # chance would give another answer each time a conversation is replayed
+    del environment.filters["random"]
+    del environment.globals["lipsum"]
     return environment
 
 

@@ -19,7 +19,7 @@ def settled(value: Any, source: str) -> Any:
         TemplateFault: it, or an item of it, is not defined.
     """
     if isinstance(value, _PASSING):
-        value = list(value)
+        value = _listed(value)
     for item in value if isinstance(value, list) else [value]:
         if _is_undefined(item):
             raise TemplateFault(f"{_why(item)} in {short(source)}")
@@ -70,9 +70,14 @@ def _is_undefined(value: Any) -> bool:
     return isinstance(value, Undefined)
 
 
+def _listed(value: Any) -> list[Any]:
+    """Return the items, those of a plain set by their text: its own order differs by process."""
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else list(value)
+
+
 def _json_form(value: Any) -> Any:
     if _is_undefined(value):
         raise TypeError("a name in it has no value")
     if isinstance(value, _PASSING):
-        return list(value)
+        return _listed(value)
     raise TypeError(f"a {type(value).__name__} is in it; take one of its fields")

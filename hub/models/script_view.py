@@ -165,7 +165,7 @@ class Marks:
         mark = 0
         for at, message in enumerate(messages):
             if isinstance(message, ToolMessage):
-                mark = hash((mark, "t", message.call_id, message.text))
+                mark = hash((mark, "t", message.call_id, message.text, message.is_error))
             elif isinstance(message, UserMessage):
                 mark = hash((mark, "u", message.text))
             else:
