@@ -9,6 +9,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<lone>u[dD][89a-fA-F]\w\w)|.)")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
@@ -79,8 +80,8 @@ class History:
             return
         if calls is not None and not calls:
             yield f"message {at} has an empty list of calls"
-        if calls and content == "":
-            yield f'message {at} has content "" beside its calls'
+        if calls and content in ("", []):
+            yield f"message {at} has empty content beside its calls"
         if not calls and not _says_something(content):
             yield f"message {at} (assistant) has neither content nor calls"
         for call in calls or ():
@@ -100,6 +101,8 @@ class History:
         arguments = function.get("arguments")
         if not isinstance(arguments, str) or not _is_object(arguments):
             yield f"message {at} has a call whose arguments are no JSON object"
+        elif any(escape["lone"] for escape in _ESCAPE.finditer(arguments)):
+            yield f"message {at} has a call with a lone surrogate in its arguments"
 
 
 def tool_problems(body: Mapping[str, Any]) -> Iterator[str]:
@@ -154,9 +157,13 @@ def _is_name(value: Any) -> bool:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text, parse_constant=_refuse), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def surrogate_problems(value: Any, raw: bytes | None = None) -> Iterator[str]:
