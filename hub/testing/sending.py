@@ -23,6 +23,7 @@ class Sending:
         self._wire = wire
         self._gate = gate
         self._stall: Stall | None = wire.stall
+        self._cutting = False
         self.client_left = False
         """The client closed the connection before the answer was complete."""
 
@@ -49,8 +50,9 @@ class Sending:
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         await self._connection.wait_for_close()
-        self.client_left = True
-        scope.cancel()
+        if not self._cutting:
+            self.client_left = True
+            scope.cancel()
 
     async def _send(self, pieces: Iterator[bytes], content_type: str) -> bool:
         if self._stall is not None and self._stall.after is None:
@@ -127,6 +129,7 @@ class Sending:
 
     async def _cut(self, close: Cut, piece: bytes) -> bool:
         await self._write(piece[: close.bytes])
+        self._cutting = True
         await self._connection.abort()
         return False
 
