@@ -77,7 +77,9 @@ class Catalog:
         except Untranslatable as error:
             self.problems.append(f"tool {name} is withheld: {error}")
             return 0
-        read_only = tool.annotations.get("readOnlyHint") is True
+        hints = tool.annotations
+        claims = hints.get("readOnlyHint") is True
+        read_only = claims and hints.get("destructiveHint") is not True
         spec = ToolSpec(
             name,
             tool.description or tool.title,
@@ -85,7 +87,7 @@ class Catalog:
             server=server,
             tool=tool.name,
             read_only=read_only,
-            destructive=not read_only and tool.annotations.get("destructiveHint") is not False,
+            destructive=not read_only and hints.get("destructiveHint") is not False,
             concurrency_safe=read_only,
         )
         broken = any(BROKEN in change for change in changes)

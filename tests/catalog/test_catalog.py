@@ -186,7 +186,7 @@ def test_hints_decide_what_may_run_beside_other_calls():
     assert hinted() == (False, True, False)
     assert hinted(readOnlyHint=True) == (True, False, True)
     assert hinted(destructiveHint=False) == (False, False, False)
-    assert hinted(readOnlyHint=True, destructiveHint=True) == (True, False, True)
+    assert hinted(readOnlyHint=True, destructiveHint=True) == (False, True, False)
 
 
 async def test_a_tool_calls_its_server_by_the_servers_own_name():
