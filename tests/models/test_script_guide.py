@@ -1,38 +1,89 @@
-"""The scripts in the guide load and do what the guide says."""
+"""The scripts in the guide load and do what the guide says, and the guide names every key."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from hub.models.script_file import parse_scripts
+from hub.models import script_file, script_wire
 from hub.models.script_filters import FILTERS
+from hub.models.script_player import Player
+from hub.models.script_view import Seen
+from hub.testing.request_log import Record
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8")
-SCRIPTS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+BLOCKS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+SCRIPTS = [block for block in BLOCKS if "script: 1" in block]
+ROLES = [block for block in BLOCKS if "script: 1" not in block]
 
 
 @pytest.mark.parametrize("text", SCRIPTS)
 def test_each_script_of_the_guide_loads(text):
     """Its keys are those of the format."""
-    assert parse_scripts(text)
+    assert [Player(script) for script in script_file.parse_scripts(text)]
 
 
-def test_the_first_script_counts_what_is_there(tmp_path):
-    """Run as the guide says."""
-    (tmp_path / "count.yaml").write_text(SCRIPTS[0])
-    (tmp_path / "b.py").touch()
-    (tmp_path / "a.py").touch()
-    line = [sys.executable, "-m", "hub", "run", "Count", "--model", "script:count.yaml"]
+@pytest.mark.parametrize("options", [["--model", "script:survey.yaml"], ["--role", "surveyor"]])
+def test_the_first_script_counts_what_is_there(tmp_path, options):
+    """Run as the guide says: as the model of the run, and as a role."""
+    [role] = ROLES
+    work, roles = tmp_path / "work", tmp_path / "config" / "hub" / "roles"
+    work.mkdir()
+    (roles / "scripts").mkdir(parents=True)
+    (roles / "surveyor.yaml").write_text(role, encoding="utf-8")
+    for folder in (work, roles / "scripts"):
+        (folder / "survey.yaml").write_text(SCRIPTS[0], encoding="utf-8")
+    (work / "b.py").write_text("# TODO\n" * 3, encoding="utf-8")
+    (work / "a.py").touch()
+    line = [sys.executable, "-m", "hub", "run", "Look around", *options]
     done = subprocess.run(
-        line, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=False
+        line,
+        cwd=work,
+        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
     )
-    assert done.stdout.strip() == "2 files; the first is a.py.", done.stderr
+    size = len(SCRIPTS[0].encode()) + 21
+    assert done.stdout.splitlines() == [
+        f"3 files, {size} bytes, 4 open ends.",
+        "",
+        *("| kind | files |", "| --- | ---: |", "| .py | 2 |", "| .yaml | 1 |"),
+    ], done.stderr
 
 
 def test_the_guide_names_every_filter():
     """A filter that nobody knows of is of no use."""
     assert [name for name in FILTERS if not re.search(rf"`{name}[`(]", GUIDE)] == []
+
+
+def test_the_guide_names_every_key_and_every_name_of_templates():
+    """Likewise."""
+    keys = {
+        *script_file.FILE_KEYS,
+        *script_file.AGENT_KEYS,
+        *script_file.MATCH_KEYS,
+        *script_file.TURN_KEYS,
+        *script_file.CALL_KEYS,
+        *script_file.EXPECT_KEYS,
+        *script_file.USAGE_KEYS,
+        *script_file.FINISHES,
+        *script_wire.WIRE_KEYS,
+        *Seen((), "", ()).context({}, 0),
+        *(name for name in Record.__dataclass_fields__ if name != "path"),
+    }
+    assert [key for key in sorted(keys) if not re.search(rf"`{key}[`:]", GUIDE)] == []
+    for entry in (script_wire.Fault, script_wire.Stall, script_wire.Cut):
+        names = ", ".join(entry.__dataclass_fields__)
+        assert f"{{{names}}}" in GUIDE
+
+
+def test_a_role_of_the_guide_is_yaml():
+    """With a script as its model."""
+    assert [yaml.safe_load(role)["model"] for role in ROLES] == ["script:scripts/survey.yaml"]
