@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bench import deltas, fan_out, first_request, start_up, steps
+from bench import deltas, fan_out, first_request, scripted, start_up, steps
 from bench.figures import Figure
 from bench.report import as_json, machine, regressions, table
 
@@ -16,6 +16,7 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "fan-out": fan_out.measure,
     "deltas": deltas.measure,
     "first-request": first_request.measure,
+    "scripted": scripted.measure,
 }
 
 
