@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 
 from bench.figures import Figure, Goal, from_runs
-from hub.models.script_file import scripts_from
-from hub.models.script_player import Player
+from hub.models.script.file import scripts_from
+from hub.models.script.player import Player
 from hub.testing.model_server import serve_model
 from hub.testing.reading import Reader
 

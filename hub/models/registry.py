@@ -51,7 +51,7 @@ class Models:
 
     def _opened(self, spec: ModelSpec | str) -> ClosableModel:
         if isinstance(spec, str):
-            scripts = import_module("hub.models.script_model")
+            scripts = import_module("hub.models.script.model")
             script: ClosableModel = scripts.open_script(Path(spec.removeprefix(SCRIPT)))
             return script
         chat = import_module("hub.models.chat.model")

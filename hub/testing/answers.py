@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hub.core.messages import ToolCall
-from hub.models.script_player import Played
-from hub.models.script_wire import Wire
+from hub.models.script.player import Played
+from hub.models.script.wire import Wire
 
 PIECE = 24
 """Characters of text or arguments in one delta."""

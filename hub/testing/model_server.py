@@ -18,9 +18,9 @@ import anyio.abc
 
 from hub.core.errors import ModelError
 from hub.core.messages import AssistantMessage
-from hub.models.script_file import Script, load_scripts, parse_scripts, scripts_from
-from hub.models.script_player import Played, Player
-from hub.models.script_wire import Fault
+from hub.models.script.file import Script, load_scripts, parse_scripts, scripts_from
+from hub.models.script.player import Played, Player
+from hub.models.script.wire import Fault
 from hub.testing.answers import events, usage_of, whole, wire_of
 from hub.testing.http_wire import Connection, HttpRequest, MalformedRequest
 from hub.testing.reading import Asked, Reader, UnreadableRequest

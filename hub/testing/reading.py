@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hub.models.script_file import Script
+from hub.models.script.file import Script
 from hub.testing.strict import History
 
 KNOWN = 256

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import anyio
 
-from hub.models.script_wire import Cut, Stall, Wire
+from hub.models.script.wire import Cut, Stall, Wire
 from hub.testing.answers import DONE, event
 from hub.testing.http_wire import LAST_CHUNK, Connection, chunk, head
 

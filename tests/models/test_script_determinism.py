@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hub.models.script_file import scripts_from
-from hub.models.script_player import Player, ScriptError
+from hub.models.script.file import scripts_from
+from hub.models.script.player import Player, ScriptError
 
 
 def player(*turns: dict[str, Any], **variables: Any) -> Player:

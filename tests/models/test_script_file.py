@@ -3,7 +3,7 @@
 import pytest
 
 from hub.core.errors import ScriptFileError
-from hub.models.script_file import load_scripts, parse_scripts, scripts_from
+from hub.models.script.file import load_scripts, parse_scripts, scripts_from
 
 
 def fault(text: str) -> ScriptFileError:

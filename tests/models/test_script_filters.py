@@ -9,9 +9,9 @@ from mcp import Client
 
 from hub.core.jobs import JobResult
 from hub.dispatch.frame import result_message
-from hub.models.script_templates import evaluate
-from hub.models.script_values import TemplateFault, as_json
-from hub.models.script_view import Result
+from hub.models.script.templates import evaluate
+from hub.models.script.values import TemplateFault, as_json
+from hub.models.script.view import Result
 from hub_servers.files import create_server
 
 

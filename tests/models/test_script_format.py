@@ -3,8 +3,8 @@
 import pytest
 
 from hub.core.errors import ScriptFileError
-from hub.models.script_file import TURN_KEYS, parse_scripts, scripts_from
-from hub.models.script_wire import WIRE_KEYS, Cut, Stall, Wire
+from hub.models.script.file import TURN_KEYS, parse_scripts, scripts_from
+from hub.models.script.wire import WIRE_KEYS, Cut, Stall, Wire
 
 TURN = "script: 1\nturns:\n  - text: a\n    "
 CALL = "script: 1\nturns:\n  - calls:\n      - tool: x\n        "

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hub.models import script_file, script_wire
-from hub.models.script_filters import FILTERS
-from hub.models.script_player import Player
-from hub.models.script_view import Seen
+from hub.models.script import file as script_file
+from hub.models.script import wire
+from hub.models.script.filters import FILTERS
+from hub.models.script.player import Player
+from hub.models.script.view import Seen
 from hub.testing.request_log import Record
 
 ROOT = Path(__file__).parents[2]
@@ -74,12 +75,12 @@ def test_the_guide_names_every_key_and_every_name_of_templates():
         *script_file.EXPECT_KEYS,
         *script_file.USAGE_KEYS,
         *script_file.FINISHES,
-        *script_wire.WIRE_KEYS,
+        *wire.WIRE_KEYS,
         *Seen((), "", ()).context({}, 0),
         *(name for name in Record.__dataclass_fields__ if name != "path"),
     }
     assert [key for key in sorted(keys) if not re.search(rf"`{key}[`:]", GUIDE)] == []
-    for entry in (script_wire.Fault, script_wire.Stall, script_wire.Cut):
+    for entry in (wire.Fault, wire.Stall, wire.Cut):
         names = ", ".join(entry.__dataclass_fields__)
         assert f"{{{names}}}" in GUIDE
 

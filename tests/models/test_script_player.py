@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hub.models.script_file import scripts_from
-from hub.models.script_player import Played, Player, ScriptError
+from hub.models.script.file import scripts_from
+from hub.models.script.player import Played, Player, ScriptError
 
 
 def player(*turns: dict[str, Any], **variables: Any) -> Player:

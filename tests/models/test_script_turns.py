@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hub.models.script_file import parse_scripts, scripts_from
-from hub.models.script_player import MAX_ROUNDS, Played, Player, ScriptError
+from hub.models.script.file import parse_scripts, scripts_from
+from hub.models.script.player import MAX_ROUNDS, Played, Player, ScriptError
 
 TEXT = "script: 1\nturns:\n"
 

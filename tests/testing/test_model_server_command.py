@@ -126,8 +126,8 @@ def test_jinja_is_not_loaded_by_a_script_without_templates(file):
     """It costs start-up time."""
     code = (
         "import sys; from pathlib import Path; from hub.core.messages import UserMessage as U;"
-        "from hub.models.script_file import load_scripts as l;"
-        "from hub.models.script_player import Player;"
+        "from hub.models.script.file import load_scripts as l;"
+        "from hub.models.script.player import Player;"
         f"print(Player(l(Path({str(file)!r}))[0]).play([U('x')]).text, 'jinja2' in sys.modules)"
     )
     done = subprocess.run(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hub.models.script_entry import Entry
+from hub.models.script.entry import Entry
 
 WIRE_KEYS = (
     *("fault", "stall", "close", "chunks", "raw", "deltas", "delta_size", "batch"),

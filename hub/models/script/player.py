@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from hub.core.errors import ModelError
 from hub.core.messages import Message, ToolCall
 from hub.core.text import one_line
-from hub.models.script_file import CallLine, Script, Turn
-from hub.models.script_templates import evaluate, render
-from hub.models.script_values import TemplateFault, as_json, as_text, short
-from hub.models.script_view import Marks, Seen
+from hub.models.script.file import CallLine, Script, Turn
+from hub.models.script.templates import evaluate, render
+from hub.models.script.values import TemplateFault, as_json, as_text, short
+from hub.models.script.view import Marks, Seen
 
 MEMO_SIZE = 20_000
 """How many positions are kept."""

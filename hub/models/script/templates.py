@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
-from hub.models.script_filters import FILTERS
-from hub.models.script_values import TemplateFault, settled, short
+from hub.models.script.filters import FILTERS
+from hub.models.script.values import TemplateFault, settled, short
 
 _CODE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _BACKSLASH = re.compile(r"\\(.)", re.DOTALL)

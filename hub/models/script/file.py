@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hub.core.errors import ScriptFileError
-from hub.models.script_entry import Entry
-from hub.models.script_view import RESERVED
-from hub.models.script_wire import Wire, wire_of
-from hub.models.script_yaml import parse_yaml
+from hub.models.script.entry import Entry
+from hub.models.script.view import RESERVED
+from hub.models.script.wire import Wire, wire_of
+from hub.models.script.yaml_lines import parse_yaml
 
 VERSION = 1
 FILE_KEYS = ("script", "vars", "turns", "agents")

@@ -8,7 +8,7 @@ from itertools import count
 from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any
 
-from hub.models.script_values import as_json
+from hub.models.script.values import as_json
 
 _MORE = re.compile(r"^\[(\d[\d,]*) more\b[^\n]*\]$", re.MULTILINE)
 _NOTE = re.compile(r"\[(?:\d[\d,]* |stopped |ignored: ).*\]|no (?:file|line) matches|--")

@@ -10,8 +10,8 @@ from hub.core.errors import ScriptFileError
 from hub.core.messages import AssistantMessage, FinishReason, Message, Usage
 from hub.core.requests import Completion, ModelEvent, ModelRequest, ReasoningPiece, TextPiece
 from hub.models.chat.call_ids import ids_of, with_unique_ids
-from hub.models.script_file import Script, load_scripts
-from hub.models.script_player import Played, Player, ScriptError
+from hub.models.script.file import Script, load_scripts
+from hub.models.script.player import Played, Player, ScriptError
 
 _FINISHES: dict[str, FinishReason] = {
     "stop": "stop",

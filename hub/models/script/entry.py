@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from hub.core.errors import ScriptFileError
-from hub.models.script_yaml import Lined
+from hub.models.script.yaml_lines import Lined
 
 _KINDS = {
     bool: "true or false",

@@ -1,0 +1,1 @@
+"""Scripts: the language, its player, and the Model port over it."""
