@@ -14,8 +14,8 @@ import anyio
 from bench.figures import Figure, Goal, from_runs
 from hub.models.script.file import scripts_from
 from hub.models.script.player import Player
-from hub.testing.model_server import serve_model
 from hub.testing.reading import Reader
+from hub.testing.serving import serve_model
 
 STEPS = 200
 REQUESTS = 20

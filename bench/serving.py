@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from hub.testing.model_server import ModelServer, serve_model
+from hub.testing.serving import ModelServer, serve_model
 
 PATIENCE = 30.0
 

@@ -15,7 +15,7 @@ from hub.app.options import RunOptions
 from hub.core.events import AnyEvent
 from hub.core.jobs import TurnResult
 from hub.sessions.store import SqliteStore
-from hub.testing.model_server import ModelServer
+from hub.testing.serving import ModelServer
 
 LIMIT = 30
 """Seconds that any single wait of these tests may take on a busy machine."""

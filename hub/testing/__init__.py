@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from hub.testing.clock import FakeClock as FakeClock
     from hub.testing.faulty.launch import faulty_command as faulty_command
     from hub.testing.faulty.launch import faulty_http as faulty_http
-    from hub.testing.model_server import ModelServer as ModelServer
-    from hub.testing.model_server import serve_model as serve_model
+    from hub.testing.serving import ModelServer as ModelServer
+    from hub.testing.serving import serve_model as serve_model
 
 _HOMES = {
     "FakeClock": "hub.testing.clock",
-    "ModelServer": "hub.testing.model_server",
+    "ModelServer": "hub.testing.serving",
     "ScriptedAsker": "hub.testing.asker",
     "faulty_command": "hub.testing.faulty.launch",
     "faulty_http": "hub.testing.faulty.launch",
-    "serve_model": "hub.testing.model_server",
+    "serve_model": "hub.testing.serving",
 }
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hub.testing.asker import ScriptedAsker
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import (
     agents,
     ask,

@@ -8,7 +8,7 @@ import pytest
 
 from hub.app.inspect import trust, trust_state
 from hub.testing.faulty.launch import faulty_command, faulty_http
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import ask, environment, of_type, team
 from tests.third_party.servers import launch, require
 

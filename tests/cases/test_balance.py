@@ -9,7 +9,7 @@ import pytest
 
 from hub.app.hub import Hub
 from hub.core.events import AnyEvent
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import (
     agents,
     ask,

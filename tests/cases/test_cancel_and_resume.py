@@ -4,7 +4,7 @@ import pytest
 
 from hub.core import events as ev
 from hub.core.text import without_surrogates
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import ask, cancel_when, imbalance, of_type, store, team, whole_log
 
 SLOW = {"tool": "shell__run", "args": {"command": "sleep 30"}}

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from hub.testing.faulty.launch import wait_until_gone
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import (
     LIMIT,
     agents,

@@ -16,7 +16,7 @@ import anyio.to_thread
 import pytest
 
 from hub.testing.faulty.launch import FaultyLog, faulty_command, wait_until_gone
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import LIMIT, ask, environment, imbalance, of_type, store, team, whole_log
 
 

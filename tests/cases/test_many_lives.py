@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from hub.app.hub import Hub
 from hub.core.conversation import Conversation
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import (
     LIMIT,
     agents,

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from hub.core.events import AnyEvent
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import (
     agents,
     ask,

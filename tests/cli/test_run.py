@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 
 LOOK = """\
 script: 1

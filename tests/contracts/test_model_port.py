@@ -29,7 +29,7 @@ from hub.core.requests import (
 )
 from hub.models.registry import Models
 from hub.testing.clock import FakeClock
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 
 Opener = Callable[[str], AbstractAsyncContextManager[Model]]
 

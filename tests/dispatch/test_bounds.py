@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import agents, ask, dispatch, lead_to, of_type, report, team, team_folder
 
 GOOD: list[dict[str, Any]] = [{"calls": [report()]}]

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from hub.testing.model_server import ModelServer, serve_model
+from hub.testing.serving import ModelServer, serve_model
 from tests.teams import LIMIT, ask, of_type, team
 
 ROLE = """---

@@ -8,7 +8,7 @@ import pytest
 
 from hub.core.errors import UsageError
 from hub.core.outcomes import exit_code
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import LIMIT, ask, cancel_when, imbalance, of_type, team, whole_log
 
 READ = {"tool": "files__list", "args": {"depth": "{{ turn_index + 1 }}"}}

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from hub.models.chat.lanes import transport_to
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.models.asking import REQUEST, ask, completion, model_at
 
 SCRIPT = {"script": 1, "turns": [{"text": "Hello."}]}

@@ -10,7 +10,7 @@ from hub.cli.results import ResultWriter
 from hub.core import events as ev
 from hub.dispatch.frame import task_message
 from hub.pipeline.arguments import BadArguments, parse_arguments
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import agents, ask, dispatch, lead_to, of_type, team, team_folder
 
 

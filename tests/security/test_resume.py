@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hub.core.errors import UsageError
-from hub.testing.model_server import serve_model
+from hub.testing.serving import serve_model
 from tests.teams import ask, team
 
 SCRIPT = {"script": 1, "turns": [{"text": "the code is 1234"}, {"text": "more", "optional": True}]}

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
-from hub.testing.model_server import ModelServer
+from hub.testing.serving import ModelServer
 
 USER = {"role": "user", "content": "hi"}
 LAST = b"0\r\n\r\n"

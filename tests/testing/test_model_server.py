@@ -11,7 +11,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from hub.testing.model_server import ModelServer, serve_model
+from hub.testing.serving import ModelServer, serve_model
 
 USER = {"role": "user", "content": "hi"}
 

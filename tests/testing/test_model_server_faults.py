@@ -11,7 +11,7 @@ import anyio.abc
 import anyio.lowlevel
 import pytest
 
-from hub.testing.model_server import ModelServer, serve_model
+from hub.testing.serving import ModelServer, serve_model
 from tests.testing.model_requests import (
     LAST,
     USER,

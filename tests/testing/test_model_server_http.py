@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hub.testing.http_wire import MAX_HEAD
-from hub.testing.model_server import serve_model
 from hub.testing.reading import Reader, UnreadableRequest
+from hub.testing.serving import serve_model
 from hub.testing.strict import violations
 from tests.testing.model_requests import (
     USER,
