@@ -25,7 +25,7 @@ from hub.config.references import resolve_server
 from hub.config.servers import bundled_servers, server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
-from hub.core.errors import RoleError, UsageError
+from hub.core.errors import ConfigError, RoleError, UsageError
 from hub.core.ids import new_id
 from hub.core.jobs import Denials
 from hub.core.limits import Ledger
@@ -188,12 +188,30 @@ async def _hub(
 
 
 def _model_opener(start: _Start, models: Models) -> Callable[[Role], Model]:
+    loaded = start.setup.loaded
+
     def model_for(role: Role) -> Model:
-        if role.model:
-            return models.open(model_spec(start.setup.loaded, role.model, origin=role.origin))
-        return models.open(model_spec(start.setup.loaded))
+        try:
+            spec = (
+                model_spec(loaded, role.model, origin=role.origin)
+                if role.model
+                else model_spec(loaded)
+            )
+        except ConfigError as error:
+            raise _of_role(error, role, withheld=bool(start.setup.withheld)) from None
+        return models.open(spec)
 
     return model_for
+
+
+def _of_role(error: ConfigError, role: Role, *, withheld: bool) -> ConfigError:
+    """Say whose model it is, and that the workspace's own choice may be withheld."""
+    trust = "This workspace is not trusted, and what it asks for is withheld: see hub trust. "
+    return ConfigError(
+        f"{error.message} (role {role.name!r})",
+        where=error.where,
+        remedy=(trust if withheld else "") + error.remedy,
+    )
 
 
 def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:

@@ -1,5 +1,6 @@
 """One watched run: the hub's events go to the view and the result to stdout, until it ends."""
 
+import json
 import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -114,7 +115,7 @@ async def _run(
         faces.view.finish()
         faces.outlet.put(faces.writer.result(result, code))
         await faces.outlet.drained()
-        if words := last_words(result, hub.init.workspace):
+        if words := last_words(result, hub.init.workspace, options):
             faces.view.say(words)
     return code
 
@@ -139,18 +140,31 @@ def _announce(init: InitInfo, faces: Faces) -> None:
         faces.view.say("this workspace is not trusted; look at what it asks for with: hub trust")
 
 
-def last_words(result: TurnResult, workspace: str) -> str:
+def last_words(result: TurnResult, workspace: str, options: RunOptions | None = None) -> str:
     """Return what a person must know of a run that did not end well, and how to go on."""
     if result.outcome in {"done", "partial"}:
         return ""
     session = result.session_id
     if result.outcome == "cancelled":
         folder = "" if Path(workspace) == Path.cwd() else f" -C {shlex.quote(workspace)}"
-        return f'cancelled; go on with: hub run --resume {session}{folder} "…"'
+        return f'cancelled; go on with: hub run --resume {session}{folder}{_again(options)} "…"'
     cause = f": {result.error.message}" if result.error else ""
     lines = [f"error: {result.outcome} ({result.stop_reason}){cause}"]
     lines += [
         f"  denied: {denied.tool} for {denied.agent}: {denied.reason}"
         for denied in result.denied_calls
     ]
+    if result.denied_calls:
+        tools = sorted({denied.tool for denied in result.denied_calls})
+        lines.append(
+            f"  to allow it: --set 'permissions.allow={json.dumps(tools)}', or a wider --mode"
+        )
     return "\n".join([*lines, f"  what happened: hub sessions show {session}"])
+
+
+def _again(options: RunOptions | None) -> str:
+    """Return the flags of a run that its session does not keep."""
+    if options is None:
+        return ""
+    given = {"--model": options.model, "--team": options.team, "--mode": options.mode}
+    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)

@@ -95,7 +95,8 @@ def _problem(
     where = place(origin_of(path), path)
     if detail["type"] == "extra_forbidden":
         known = names_at(model, path[:-1])
-        advice = nearest(str(path[-1]), known) or f"Known here: {', '.join(sorted(known))}."
+        listed = f"Known here: {', '.join(sorted(known))}." if known else ""
+        advice = nearest(str(path[-1]), known) or listed
         return Problem(f"unknown key {str(path[-1])!r}", where, advice)
     value = detail["input"]
     unquoted = detail["type"] == "string_type" and isinstance(value, bool | int | float)

@@ -1,6 +1,6 @@
 """One dispatched piece of work and what it came to, as values that can cross a process."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -84,11 +84,13 @@ class DeniedCall:
 class Denials:
     """Calls that were denied to an agent or below it, less those made good later.
 
-    A denial is made good when a call of the same tool succeeds afterwards, here or below.
+    A denial is made good when a call of the same tool succeeds afterwards: here, or below in a
+    child that began when the denial was known. What a sibling did at the same time is no remedy.
     """
 
     def __init__(self, parent: "Denials | None" = None) -> None:
         self._parent = parent
+        self._known = parent.open() if parent else ()
         self._calls: list[DeniedCall] = []
 
     def add(self, *denied: DeniedCall) -> None:
@@ -97,9 +99,13 @@ class Denials:
 
     def made_good(self, tool: str) -> None:
         """Forget the denials of a tool that has just succeeded."""
-        self._calls = [denied for denied in self._calls if denied.tool != tool]
+        self._forget(tool, self._calls)
+
+    def _forget(self, tool: str, among: Sequence[DeniedCall]) -> None:
+        gone = [id(denied) for denied in among if denied.tool == tool]
+        self._calls = [denied for denied in self._calls if id(denied) not in gone]
         if self._parent is not None:
-            self._parent.made_good(tool)
+            self._parent._forget(tool, self._known)
 
     def open(self) -> tuple[DeniedCall, ...]:
         """Return what is still denied."""

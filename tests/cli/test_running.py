@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,7 +13,7 @@ import pytest
 from hub.app.options import InitInfo, RunOptions
 from hub.cli.outlet import Outlet
 from hub.cli.results import Format, ResultWriter
-from hub.cli.running import Faces, run_task
+from hub.cli.running import Faces, last_words, run_task
 from hub.core import events as ev
 from hub.core.errors import ConfigError, StoreError
 from hub.core.jobs import DeniedCall, Failure, TurnResult
@@ -160,6 +161,7 @@ async def test_a_bad_end_is_explained_with_what_was_denied_and_where_to_look(pla
     assert view.said == [
         "error: denied (approval_denied)\n"
         "  denied: shell__run for lead: nobody could be asked\n"
+        "  to allow it: --set 'permissions.allow=[\"shell__run\"]', or a wider --mode\n"
         "  what happened: hub sessions show s-1"
     ]
 
@@ -247,3 +249,11 @@ async def test_a_fault_in_the_middle_ends_the_run(play: Play, played: list[str])
     with pytest.raises(StoreError):
         await play(Broken([], DONE))
     assert played == [""]
+
+
+def test_the_way_to_go_on_names_what_the_session_does_not_keep() -> None:
+    """Model, team and mode are flags of the run, not of the session."""
+    result = TurnResult("cancelled", "aborted_tools", session_id="s-1")
+    options = RunOptions(model="script:a b.yaml", team=Path("crew"), mode="plan")
+    words = last_words(result, str(Path.cwd()), options)
+    assert "--resume s-1 --model 'script:a b.yaml' --team crew --mode plan" in words

@@ -26,13 +26,23 @@ def test_usage_adds_up_in_any_order(a: Usage, b: Usage, c: Usage) -> None:
 def test_a_denial_is_made_good_here_and_above() -> None:
     """A later success of the same tool clears its denials, and only those."""
     parent = Denials()
-    child = Denials(parent)
     write, run = DeniedCall("lead/a#1", "files__write", "x"), DeniedCall("lead", "shell__run", "y")
     parent.add(write, run)
+    child = Denials(parent)
     child.add(write)
     child.made_good("files__write")
     assert child.open() == ()
     assert parent.open() == (run,)
+
+
+def test_what_a_sibling_does_at_the_same_time_makes_no_denial_good() -> None:
+    """A child that began before the denial was known is no remedy for it."""
+    parent = Denials()
+    sibling = Denials(parent)
+    denied = DeniedCall("lead/a#1", "files__grep", "x")
+    parent.add(denied)
+    sibling.made_good("files__grep")
+    assert parent.open() == (denied,)
 
 
 def test_a_parents_success_does_not_clear_a_running_childs_denials() -> None:
