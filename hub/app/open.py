@@ -240,6 +240,14 @@ def _check_roles(start: _Start, catalog: Catalog) -> None:
         waiting += [edge.role for edge in book.roles[name].dispatch]
 
 
+def _not_for_users(role: Role) -> list[str]:
+    if role.user_facing:
+        return []
+    return [
+        f"role {role.name!r} is meant for a parent (user_facing is false); it has no report here"
+    ]
+
+
 def _init(
     start: _Start, specs: list[ServerSpec], catalog: Catalog, model: str, tools: list[str]
 ) -> InitInfo:
@@ -263,5 +271,10 @@ def _init(
         servers=states,
         withheld=[str(part) for part in start.setup.withheld],
         config_files=files,
-        problems=[*loaded.notices, *start.setup.book.notes, *catalog.problems],
+        problems=[
+            *loaded.notices,
+            *start.setup.book.notes,
+            *catalog.problems,
+            *_not_for_users(start.role),
+        ],
     )

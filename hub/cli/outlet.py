@@ -1,5 +1,6 @@
 """A file descriptor that takes text as fast as its reader does, without ever blocking the run."""
 
+import errno
 import os
 import select
 import stat
@@ -32,6 +33,8 @@ class Outlet:
         """Called when the reader turns out to have gone."""
         self.broken = False
         """The reader has gone."""
+        self.fault = ""
+        """Why nothing can be written, where that is not the reader's doing: a full disk, say."""
 
     @property
     def full(self) -> bool:
@@ -61,8 +64,8 @@ class Outlet:
             self._filled = anyio.Event()
             try:
                 await self._write_pending()
-            except OSError:
-                self._break()
+            except OSError as error:
+                self._break(error)
             moved, self._moved = self._moved, anyio.Event()
             moved.set()
 
@@ -77,8 +80,10 @@ class Outlet:
                 moved, self._moved = self._moved, anyio.Event()
                 moved.set()
 
-    def _break(self) -> None:
+    def _break(self, error: OSError) -> None:
         self.broken = True
+        if error.errno != errno.EPIPE:
+            self.fault = error.strerror or str(error)
         self._pending.clear()
         if self.on_broken is not None:
             self.on_broken()

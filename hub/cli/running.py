@@ -117,6 +117,12 @@ async def _run(
         await faces.outlet.drained()
         if words := last_words(result, hub.init.workspace, options):
             faces.view.say(words)
+        if faces.outlet.fault:
+            faces.view.say(
+                f"error: the result could not be written: {faces.outlet.fault}\n"
+                f"  it is stored; see it with: hub sessions show {result.session_id}"
+            )
+            code = code or 1
     return code
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -257,3 +259,23 @@ def test_the_way_to_go_on_names_what_the_session_does_not_keep() -> None:
     options = RunOptions(model="script:a b.yaml", team=Path("crew"), mode="plan")
     words = last_words(result, str(Path.cwd()), options)
     assert "--resume s-1 --model 'script:a b.yaml' --team crew --mode plan" in words
+
+
+def test_a_result_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
+    """A full disk is told, with where the result is all the same."""
+    script = tmp_path / "s.yaml"
+    script.write_text("script: 1\nturns: [{text: hi}]\n", encoding="utf-8")
+    line = [sys.executable, "-m", "hub", "run", "go", "-q", "--model", f"script:{script}"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            line,
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "could not be written: No space left" in done.stderr
+    assert "hub sessions show s-" in done.stderr
