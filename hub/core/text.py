@@ -44,11 +44,6 @@ def cut_middle(text: str, limit: int, *, unit: str = "characters") -> str:
     return f"{text[:head]}\n[… {tail - head} {unit} left out …]\n{text[tail:]}"
 
 
-def escape_markup(text: str) -> str:
-    """Escape ``&``, ``<`` and ``>`` so that text cannot close or imitate the frame around it."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def cells(text: str) -> int:
     """Return the number of terminal columns that a line of printable text takes."""
     wide = sum(1 for char in text if unicodedata.east_asian_width(char) in "WF")

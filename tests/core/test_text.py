@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hub.core.text import (
     cells,
     cut_middle,
-    escape_markup,
     one_line,
     printable,
     without_surrogates,
@@ -91,16 +90,6 @@ def test_a_cut_never_splits_a_character() -> None:
     """An emoji exactly at the limit is whole or gone (A12)."""
     for limit in range(1, 8):
         cut_middle("a😀" * 4, limit).encode("utf-8")
-
-
-@given(text=st.text())
-def test_escaped_text_cannot_close_a_frame(text: str) -> None:
-    """No tag survives, and the text can be read back."""
-    escaped = escape_markup(text)
-    assert "<" not in escaped
-    assert ">" not in escaped
-    back = escaped.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    assert back == text
 
 
 @pytest.mark.parametrize(("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("😀", 2)])
