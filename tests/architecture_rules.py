@@ -54,6 +54,7 @@ HOMES = {
     "pydantic_core": ("hub", "hub_servers"),
     "openai": ("hub.models",),
     "httpx2": ("hub.models",),
+    "msgspec": ("hub",),
     "mcp": ("hub.connections", "hub.catalog", "hub.serve", "hub.testing", "hub_servers"),
     "mcp_types": ("hub.connections", "hub.catalog", "hub.serve", "hub.testing", "hub_servers"),
     "rich": ("hub.cli",),

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module, metadata
 from pathlib import Path
@@ -13,6 +12,8 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from hub.app.faults import one_fault
 from hub.app.inspect import lazy_servers
@@ -39,8 +40,7 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<|==)\s*(\d+(?:\.\d+)*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that was looked at."""
 
     check: str
@@ -52,7 +52,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, str]:
         """Return the fields by name, for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 async def examine(

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import anyio
+from msgspec import Struct, field
 
 from hub.app.faults import one_fault
 from hub.app.options import InitInfo
@@ -21,8 +21,7 @@ from hub.engine.feed import Feed, SessionJournal
 from hub.engine.turn import run_turn
 
 
-@dataclass(slots=True)
-class News:
+class News(Struct):
     """Events of the servers, which happen outside of turns as well."""
 
     waiting: list[ev.Event] = field(default_factory=list)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from hub.app.faults import one_fault
 from hub.app.servers import LazyServers
@@ -33,8 +33,7 @@ from hub.sessions.store import SqliteStore
 from hub.sessions.summary import SessionInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(Struct, frozen=True):
     """The roles of a workspace and the tools that they choose from."""
 
     loaded: Loaded
@@ -61,8 +60,7 @@ class Team:
         return check.check(self.book, self.tools)
 
 
-@dataclass(frozen=True, slots=True)
-class TrustState:
+class TrustState(Struct, frozen=True):
     """What a project asks for, and whether the user agreed to it as it is now."""
 
     project: Path
@@ -70,8 +68,7 @@ class TrustState:
     trusted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """A stored session with everything below it."""
 
     info: SessionInfo

@@ -4,12 +4,12 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
 
 import anyio
+from msgspec import Struct
 
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
@@ -42,8 +42,7 @@ from hub.sessions.store import SqliteStore
 _EFFECTS: Mapping[str, Effect] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(Struct, frozen=True):
     """What is settled before anything is started."""
 
     options: RunOptions

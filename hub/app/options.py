@@ -1,16 +1,16 @@
 """What a caller may choose for a hub, and what the hub says of itself once it is open."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.core.ports import Answer, Asker, Question
 from hub.core.team import PermissionMode
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """The choices of one caller; what is None is left to the settings."""
 
     workspace: Path = field(default_factory=Path.cwd)
@@ -37,8 +37,7 @@ class RunOptions:
     """Environment to read settings and secrets from; None takes the process's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerState:
+class ServerState(Struct, frozen=True):
     """One MCP server as a run sees it at its start."""
 
     name: str
@@ -52,8 +51,7 @@ class ServerState:
         return {"name": self.name, "state": self.state, "tools": self.tools, "error": self.error}
 
 
-@dataclass(frozen=True, slots=True)
-class InitInfo:
+class InitInfo(Struct, frozen=True):
     """What a run starts with: what loaded, what failed, what is withheld."""
 
     session: str

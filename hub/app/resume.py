@@ -1,8 +1,9 @@
 """Opens a stored session again: what its process left open is closed first, down the whole tree."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.core import events as ev
 from hub.core.conversation import Conversation
@@ -17,8 +18,7 @@ from hub.sessions.archive import SessionArchive
 LOST = "the process ended before this was done"
 
 
-@dataclass(slots=True)
-class Stored:
+class Stored(Struct):
     """A stored session with nothing left open, ready to go on."""
 
     conversation: Conversation

@@ -1,10 +1,11 @@
 """One run: what all agents of a tree share, and how a role becomes an agent."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.core import events as ev
 from hub.core.cancel import CancelToken
@@ -33,8 +34,7 @@ CHILD_RULES = (
 """What every child is told beside its role's instructions."""
 
 
-@dataclass(slots=True)
-class Seat:
+class Seat(Struct):
     """One agent's place in the tree."""
 
     role: Role
@@ -57,8 +57,7 @@ class Seat:
     """None for a root."""
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """What the agents of one tree share."""
 
     workspace: Path

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.config.layers import Loaded, Sources, load_settings
 from hub.config.paths import find_paths, find_project
@@ -17,8 +19,7 @@ STORE = "hub.db"
 """The session store in the state folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """What a workspace comes to before anything is started."""
 
     workspace: Path

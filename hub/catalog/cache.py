@@ -6,10 +6,11 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from msgspec import to_builtins
 
 from hub.core.ports import RemoteTool, ServerListing
 from hub.core.servers import ServerSpec
@@ -27,7 +28,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 def as_document(listing: ServerListing) -> dict[str, Any]:
     """Return a listing as JSON values."""
-    return {"format": FORMAT, **asdict(listing)}
+    return {"format": FORMAT, **to_builtins(listing)}
 
 
 def listing_from(document: Mapping[str, Any], server: str) -> ServerListing:

@@ -1,10 +1,10 @@
 """The catalog: every tool that an agent could see, under its model-facing name."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+from msgspec import Struct, field
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.names import model_name
@@ -33,8 +33,7 @@ class McpTool:
         return await self._servers.call(self.spec.server, self.spec.tool, arguments, context)
 
 
-@dataclass(slots=True)
-class Catalog:
+class Catalog(Struct):
     """What the servers offer, and what came of each of them."""
 
     tools: dict[str, McpTool] = field(default_factory=dict)

@@ -5,9 +5,10 @@ Conditions that models cannot be told are left out of it, no property is.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 MAX_DEPTH = 60
 _COMBINED = ("anyOf", "oneOf", "allOf")
@@ -84,8 +85,7 @@ def _resolved(branch: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     return branch if isinstance(branch, Mapping) else {}
 
 
-@dataclass(slots=True)
-class _Lowering:
+class _Lowering(Struct):
     """One document on its way to a model; the order of its members stays."""
 
     root: Mapping[str, Any]

@@ -1,8 +1,9 @@
 """The agents of a run as the screen shows them: a fold of events into one row each."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from hub.cli.failures import server_failure
 from hub.core import events as ev
@@ -15,8 +16,7 @@ TAIL = 400
 """How many characters of the text that streams in are kept for the screen."""
 
 
-@dataclass(slots=True)
-class AgentRow:
+class AgentRow(Struct):
     """What is known of one agent."""
 
     path: str

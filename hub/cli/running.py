@@ -4,12 +4,12 @@ import json
 import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 
 from hub.app.options import InitInfo, RunOptions
 from hub.cli.outlet import Outlet
@@ -53,8 +53,7 @@ class OpenHub(Protocol):
 Opener = Callable[[RunOptions], AbstractAsyncContextManager[OpenHub]]
 
 
-@dataclass(frozen=True, slots=True)
-class Faces:
+class Faces(Struct, frozen=True):
     """Where a run shows itself."""
 
     view: View

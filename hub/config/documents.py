@@ -8,11 +8,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 from yaml.constructor import SafeConstructor
 
 from hub.config.keys import KeyPath
@@ -39,8 +39,7 @@ _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _TEXT_TAGS = (f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}value")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One file's data and the line of each of its values."""
 
     path: str

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from hub.config.keys import dotted, split_key
 from hub.config.mcp_json import mcp_json_layer
 from hub.config.merge import Leaf, keyed, merge
@@ -25,8 +27,7 @@ PROJECT_LAYERS = frozenset({"mcp_json", "project", "local"})
 """Layers whose files come with the project, so possibly from strangers."""
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionRule:
+class PermissionRule(Struct, frozen=True):
     """One line of a permission list."""
 
     effect: str
@@ -55,8 +56,7 @@ class Sources:
     """A team's folder, absolute; its ``config.yaml`` need not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The settings in force, and how they came about."""
 
     settings: Settings

@@ -1,8 +1,9 @@
 """Layers of settings folded into one, with the origin of each value and what it shadowed. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hub.config.keys import KeyPath, dotted, is_mapping, type_at
 from hub.config.schema import Settings
@@ -19,16 +20,14 @@ ENTRY = 2
 """Length of the path of a model or server entry; an empty one is kept, since it has a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shadowed:
+class Shadowed(Struct, frozen=True):
     """A value that a higher layer hides."""
 
     value: Any
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One value of the settings, where it comes from and what it hides."""
 
     value: Any
@@ -37,8 +36,7 @@ class Leaf:
     """From the nearest layer below to the lowest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The outcome of folding layers."""
 
     data: dict[str, Any]

@@ -3,8 +3,9 @@
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 SETTINGS = "config.yaml"
 LOCAL_SETTINGS = "config.local.yaml"
@@ -14,8 +15,7 @@ PRIVATE_DIR_MODE = 0o700
 PRIVATE_FILE_MODE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """The hub's own folders; none of them exists before something is written there."""
 
     state: Path

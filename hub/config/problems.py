@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -34,8 +35,7 @@ _EXPECTED = {
 _KINDS = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong: what, where, and what to do."""
 
     message: str

@@ -6,7 +6,8 @@ secrets stay out of settings, fingerprints and logs.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hub.core.errors import ConfigError
 from hub.core.servers import ServerSpec

@@ -1,9 +1,10 @@
 """Where settings come from: files, environment variables and flags, each as one layer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.config.documents import parse_yaml, read_text
 from hub.config.keys import KeyPath, dotted, is_mapping, split_key, type_at
@@ -17,8 +18,7 @@ NOT_SETTINGS = frozenset({"HUB_STATE_DIR"})
 """Variables of the hub that are no settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """The settings of one source; what it does not hold is decided elsewhere."""
 
     name: str

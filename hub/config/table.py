@@ -7,18 +7,17 @@ import textwrap
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from hub.config import schema
 from hub.config.keys import fields_of, is_mapping
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
+class SettingRow(Struct, frozen=True):
     """One key of the settings."""
 
     key: str

@@ -9,8 +9,10 @@ exactly those parts; a change of one of them asks again.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.config.keys import KeyPath, dotted, is_secret
 from hub.config.layers import PROJECT_LAYERS, Loaded, fold
@@ -31,8 +33,7 @@ MAX_NAME = 500
 PartKind = Literal["server", "model", "script", "allow", "mode", "limit", "role"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One thing in a project's files that has no effect until the workspace is trusted."""
 
     kind: PartKind
@@ -51,8 +52,7 @@ class Part:
         return f"{self.kind} {self.words} ({self.origin})"
 
 
-@dataclass(frozen=True, slots=True)
-class Trusted:
+class Trusted(Struct, frozen=True):
     """Settings and roles as they are in force, and what is withheld."""
 
     loaded: Loaded

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from hub.config.paths import write_private
 from hub.core.errors import ConfigError
@@ -12,8 +13,7 @@ from hub.core.errors import ConfigError
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TrustRecord:
+class TrustRecord(Struct, frozen=True):
     """One workspace that the user trusts."""
 
     workspace: str
@@ -86,7 +86,7 @@ class TrustStore:
             raise self._unusable(f"{type(error).__name__}: {error}") from None
 
     def _write(self, records: dict[str, TrustRecord]) -> None:
-        data = {"version": _VERSION, "workspaces": [asdict(record) for record in records.values()]}
+        data = {"version": _VERSION, "workspaces": to_builtins(list(records.values()))}
         try:
             write_private(self.path, json.dumps(data, indent=2) + "\n")
         except OSError as error:

@@ -1,9 +1,8 @@
 """One start of a server, and the connection that comes of it, as others see them."""
 
-from dataclasses import dataclass, field
-
 import anyio
 from mcp import Client
+from msgspec import Struct, field
 
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
@@ -12,8 +11,7 @@ SETTLE_LIMIT = 1.0
 """Seconds that calls over a session which the server forgot have to be refused."""
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(Struct):
     """From the first demand for a server to the end of the connection that came of it."""
 
     deadline: float
@@ -45,8 +43,7 @@ class Attempt:
             self.over.set()
 
 
-@dataclass(slots=True, eq=False)
-class Connection:
+class Connection(Struct, eq=False):
     """A live connection, as those who call through it hold it."""
 
     client: Client

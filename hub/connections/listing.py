@@ -1,10 +1,10 @@
 """Reads a server's whole list of tools, and loses no good tool to a bad one."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from mcp import Client, MCPError, types
 from mcp.client.session import ClientSession
+from msgspec import Struct, field
 from pydantic import ConfigDict, Field
 
 from hub.connections.mending import ORIGINALS
@@ -49,8 +49,7 @@ async def list_server(client: Client, server: str) -> ServerListing:
     )
 
 
-@dataclass(slots=True)
-class _Collected:
+class _Collected(Struct):
     """The tools of all pages so far."""
 
     tools: dict[str, RemoteTool] = field(default_factory=dict)

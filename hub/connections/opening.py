@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from msgspec import Struct
 
 from hub.connections.masking import hidden_values
 from hub.connections.mending import Mending
@@ -27,8 +27,7 @@ HTTP_READ_LIMIT = 3600.0
 """Seconds that an HTTP response may be silent; calls have limits of their own, far below."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where servers run and what they may see."""
 
     workspace: Path

@@ -4,13 +4,13 @@ import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import types
 from mcp.shared.message import SessionMessage
+from msgspec import Struct, field
 
 from hub.connections.lines import MAX_LINE, Lines
 from hub.connections.mending import message_of
@@ -80,8 +80,7 @@ async def stdio_transport(
             group.cancel_scope.cancel()
 
 
-@dataclass(slots=True)
-class _Pipes:
+class _Pipes(Struct):
     """The three pipes of a server process."""
 
     process: GroupProcess

@@ -8,7 +8,8 @@ these rules is left out and named in ``ignored``.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hub.core import events as ev
 from hub.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -20,8 +21,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """An assistant message whose calls do not all have a result yet, and what came after it."""
 
     message: AssistantMessage

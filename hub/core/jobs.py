@@ -1,8 +1,9 @@
 """One dispatched piece of work and what it came to, as values that can cross a process."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from hub.core.cancel import CancelToken
 from hub.core.limits import Ledger
@@ -20,8 +21,7 @@ REPORT_OUTCOME: Mapping[ReportStatus, Outcome] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The object with which a child ends."""
 
     status: ReportStatus
@@ -46,8 +46,7 @@ class Report:
         return {key: value for key, value in full.items() if value not in ("", [], None)}
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A task for a child, validated, with everything that bounds it."""
 
     id: str
@@ -68,8 +67,7 @@ class Job:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeniedCall:
+class DeniedCall(Struct, frozen=True):
     """A call that was not allowed to happen."""
 
     agent: str
@@ -112,8 +110,7 @@ class Denials:
         return tuple(self._calls)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why a turn or job did not end well."""
 
     kind: str
@@ -125,8 +122,7 @@ class Failure:
         return {"kind": self.kind, "message": self.message, "retryable": self.retryable}
 
 
-@dataclass(frozen=True, slots=True)
-class TurnResult:
+class TurnResult(Struct, frozen=True):
     """How one turn ended, and with what."""
 
     outcome: Outcome
@@ -144,8 +140,7 @@ class TurnResult:
     session_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobResult:
+class JobResult(Struct, frozen=True):
     """What a parent learns of a job: the ``dispatch_result``."""
 
     job_id: str

@@ -1,15 +1,16 @@
 """What one agent may use, and the ledger in which a child's spending is its ancestors' too."""
 
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hub.core.messages import Usage
 
 LimitKind = Literal["steps", "tool_calls", "seconds", "tokens"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Upper bounds for one agent; None means unbounded."""
 
     steps: int | None = 100
@@ -33,8 +34,7 @@ class Limits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LimitHit:
+class LimitHit(Struct, frozen=True):
     """Which limit tripped, whose it is, and by how much."""
 
     kind: LimitKind
@@ -47,8 +47,7 @@ class LimitHit:
         return f"{self.kind} limit of {self.owner}: {self.used:g} of {self.limit:g} used"
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """The spending of one agent; tokens are charged to every ancestor as well."""
 
     owner: str

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "incomplete"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One call that an assistant asked for."""
 
     id: str
@@ -53,8 +54,7 @@ class ToolMessage:
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one or of many requests, as the server counted them."""
 
     input_tokens: int = 0
@@ -90,8 +90,7 @@ class Usage:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """One tool as it is offered to a model."""
 
     name: str
@@ -112,8 +111,7 @@ class ToolSpec:
     """A successful call ends the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(Struct, frozen=True):
     """What a call came to."""
 
     text: str

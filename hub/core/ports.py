@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from hub.core.events import AnyEvent, Event
 from hub.core.messages import Message, ToolOutcome, ToolSpec
@@ -51,8 +52,7 @@ class Model(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
+class CallContext(Struct, frozen=True):
     """What a tool may know of the call that it serves."""
 
     session: str
@@ -75,8 +75,7 @@ class Tool(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteTool:
+class RemoteTool(Struct, frozen=True):
     """One tool as its server describes it."""
 
     name: str
@@ -88,8 +87,7 @@ class RemoteTool:
     """The MCP annotations, such as ``readOnlyHint``; hints of the server, not facts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerListing:
+class ServerListing(Struct, frozen=True):
     """What a server says of itself once it is connected."""
 
     server: str
@@ -171,8 +169,7 @@ class Journal(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Something that only a person can decide."""
 
     agent: str

@@ -1,13 +1,13 @@
 """What goes to a model and what comes back while it answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hub.core.messages import AssistantMessage, FinishReason, Message, ToolSpec, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """One request: the whole conversation and the tools on offer."""
 
     instructions: str
@@ -23,22 +23,19 @@ class ModelRequest:
     """Path of the agent that asks."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(Struct, frozen=True):
     """Some more of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningPiece:
+class ReasoningPiece(Struct, frozen=True):
     """Some more of the model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetryNotice:
+class RetryNotice(Struct, frozen=True):
     """The request failed and is sent again; whatever text came before is void."""
 
     attempt: int
@@ -49,8 +46,7 @@ class RetryNotice:
     status: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """The end of an answer; always the last item of a stream."""
 
     message: AssistantMessage

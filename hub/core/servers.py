@@ -3,16 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from hub.core.team import Origin
 
 Transport = Literal["memory", "stdio", "http"]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSpec:
+class ServerSpec(Struct, frozen=True):
     """The launch spec of one MCP server."""
 
     name: str

@@ -1,9 +1,10 @@
 """Who an agent is and what it may do: roles, edges and grants as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from hub.core.limits import Limits
 
@@ -18,8 +19,7 @@ def tightest(a: PermissionMode, b: PermissionMode) -> PermissionMode:
     return min(a, b, key=MODE_ORDER.index)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value came from."""
 
     layer: str
@@ -33,8 +33,7 @@ class Origin:
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """Permission for one role to dispatch to another, with bounds."""
 
     role: str
@@ -47,8 +46,7 @@ class Edge:
     """Budget of one job over this edge, in tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """Instructions, model, tools, edges, limits and report schema of one kind of agent."""
 
     name: str
@@ -76,8 +74,7 @@ class Role:
         return next((edge for edge in self.dispatch if edge.role == role), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """What one agent may do; derived once per agent, only ever narrowed."""
 
     tools: tuple[str, ...]

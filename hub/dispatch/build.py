@@ -1,10 +1,11 @@
 """Whether a dispatch may happen, and the job that it becomes."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from hub.core.cancel import CancelToken
 from hub.core.ids import new_id
@@ -24,8 +25,7 @@ DeriveGrant = Callable[[Role, Grant, Edge], Grant]
 """Narrows a parent's grant to that of a child over an edge."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parent:
+class Parent(Struct, frozen=True):
     """The dispatching side of an edge."""
 
     role: Role

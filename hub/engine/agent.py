@@ -1,7 +1,8 @@
 """One agent as the turn sees it: everything it needs, and nothing that it could widen."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hub.core.cancel import CancelToken
 from hub.core.jobs import Denials, Report
@@ -13,8 +14,7 @@ from hub.engine.loops import LoopDetector
 from hub.pipeline.path import CallPath
 
 
-@dataclass(frozen=True, slots=True)
-class ReportDuty:
+class ReportDuty(Struct, frozen=True):
     """The duty to end with a report, and how often an agent is reminded of it."""
 
     tool: str
@@ -27,8 +27,7 @@ class ReportDuty:
     """How many invalid reports are sent back before the job fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """The parts of one agent for one session."""
 
     model: Model

@@ -1,8 +1,8 @@
 """One model request: stream it, show it as it comes, and note what came of it."""
 
-from dataclasses import dataclass, replace
-
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.context.estimate import estimate_tokens
 from hub.core import events as ev
@@ -12,8 +12,7 @@ from hub.core.text import without_surrogates
 from hub.engine.agent import Agent
 
 
-@dataclass(slots=True)
-class Partial:
+class Partial(Struct):
     """What has been said so far in an answer that is not complete."""
 
     text: str = ""

@@ -1,6 +1,6 @@
 """The ways in which a turn can end, each made in one place."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hub.core.errors import ContextOverflowError, ModelError
 from hub.core.jobs import REPORT_OUTCOME, Failure, Report
@@ -16,8 +16,7 @@ _LIMIT_ENDS: dict[LimitKind, tuple[Outcome, StopReason]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How a turn ended."""
 
     outcome: Outcome

@@ -1,7 +1,8 @@
 """What follows from one answer of the model: run its calls, remind, or end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hub.core import events as ev
 from hub.core.jobs import Failure
@@ -22,8 +23,7 @@ REPORT_NUDGE = (
 )
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """What a turn remembers from step to step."""
 
     tool_choice: str = "auto"

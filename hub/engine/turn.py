@@ -4,9 +4,8 @@ A turn is a plain coroutine that notes events and never yields. However it ends,
 afterwards: every call has one result, and the turn has one end.
 """
 
-from dataclasses import dataclass, field
-
 import anyio
+from msgspec import Struct, field
 
 from hub.core import events as ev
 from hub.core.errors import ModelError
@@ -20,8 +19,7 @@ from hub.engine.ending import End, cancelled, limit_reached, model_failed
 from hub.engine.steps import Progress, take_step
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(Struct):
     """What is known of a turn while it runs."""
 
     partial: Partial = field(default_factory=Partial)

@@ -1,7 +1,8 @@
 """Which call may happen, decided from rules, mode and what the tool says of itself. Pure."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from hub.core.messages import ToolSpec
 from hub.core.team import Origin, PermissionMode, matches_any
@@ -14,8 +15,7 @@ HARMLESS_TOOLS = ("notes__scratchpad", "notes__todo")
 """Bundled tools that change nothing outside of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One line of a permission list."""
 
     effect: Effect
@@ -28,8 +28,7 @@ class Rule:
         return matches_any(tool, (self.pattern,))
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """Whether a call may happen, why, and who says so."""
 
     effect: Effect
@@ -37,8 +36,7 @@ class Ruling:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The rules of all layers added up, and the mode as a ceiling.
 
     The order is fixed: deny rule, ceiling ``plan``, ask rule, allow rule, mode.

@@ -1,8 +1,9 @@
 """The static check of a team: what cannot work, what looks wrong, what deserves a look. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from hub.config.keys import KeyPath
 from hub.config.problems import Problem, fault, nearest
@@ -22,8 +23,7 @@ HUB_TOOLS = frozenset({"dispatch", "report"})
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that the check found."""
 
     severity: Severity

@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hub.config.documents import Document, parse_yaml, read_text
 from hub.config.keys import KeyPath
@@ -23,8 +25,7 @@ _LISTS = ("tools", "disallowed_tools", "dispatch")
 _RULES = ("allow", "ask", "deny")
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(Struct, frozen=True):
     """What the settings say about roles."""
 
     limits: Limits = field(default_factory=Limits)
@@ -35,8 +36,7 @@ class Defaults:
     """Names of the model entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRole:
+class ReadRole(Struct, frozen=True):
     """One role file as it was understood."""
 
     role: Role

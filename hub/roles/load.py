@@ -6,8 +6,9 @@ weaker folders; two of one name within a folder are an error.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hub.config.keys import KeyPath
 from hub.config.problems import Problem, fault, nearest
@@ -20,8 +21,7 @@ _NOT_ROLES = frozenset({"readme.md"})
 _PACKAGE = Path(__file__).parents[1]
 
 
-@dataclass(frozen=True, slots=True)
-class RoleFolder:
+class RoleFolder(Struct, frozen=True):
     """One folder of role files."""
 
     layer: str
@@ -29,8 +29,7 @@ class RoleFolder:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class RoleBook:
+class RoleBook(Struct, frozen=True):
     """The roles in force, by name."""
 
     roles: Mapping[str, Role]

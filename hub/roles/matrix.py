@@ -1,13 +1,13 @@
 """Who may dispatch to whom and who may use what, derived from the roles. Pure."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hub.core.team import Edge, Grant, PermissionMode, Role, tightest
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """Role by role and role by tool."""
 
     roles: tuple[str, ...]

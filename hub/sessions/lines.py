@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic_core import PydanticSerializationError, ValidationError
 
 from hub.core.events import AnyEvent, Event, parse_event
@@ -14,8 +14,7 @@ DEEPEST = 100
 """Levels of nesting that are kept where the usual encoder or parser gives up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A stored line that cannot be read as an event of its session."""
 
     seq: int
@@ -24,8 +23,7 @@ class Skipped:
     """One printable line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """What is stored of one session, and what of it could not be read."""
 
     events: tuple[AnyEvent, ...]

@@ -6,7 +6,9 @@ a line, for programs that want no files and for tests.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hub.core.errors import StoreError
 from hub.core.events import AnyEvent, Event
@@ -15,8 +17,7 @@ from hub.sessions.naming import only_one, unknown
 from hub.sessions.summary import SessionInfo, change_of, changed
 
 
-@dataclass(slots=True)
-class _Stored:
+class _Stored(Struct):
     info: SessionInfo
     lines: list[bytes] = field(default_factory=list)
     children: "list[_Stored]" = field(default_factory=list)

@@ -1,7 +1,9 @@
 """What a list of sessions shows of each, and how each event changes it."""
 
-from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from hub.core import events as ev
 from hub.core.text import one_line
@@ -9,8 +11,7 @@ from hub.core.text import one_line
 TITLE_LENGTH = 80
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Struct, frozen=True):
     """One stored session in short."""
 
     id: str
@@ -38,8 +39,7 @@ class SessionInfo:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What one event changes in the summary of its session; None leaves a field as it is."""
 
     updated: float

@@ -1,11 +1,11 @@
 """As much of HTTP/1.1 as a scripted model server needs: requests in, raw bytes out."""
 
 import re
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import anyio
 import anyio.abc
+from msgspec import Struct
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 256 * 1024 * 1024
@@ -26,8 +26,7 @@ class MalformedRequest(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """One request with its whole body."""
 
     method: str

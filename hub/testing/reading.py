@@ -1,8 +1,9 @@
 """From the body of a chat-completions request to the conversation that a script plays over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hub.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hub.models.script.file import Script
@@ -12,8 +13,7 @@ KNOWN = 256
 """Conversations that are kept to be read on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What a request asks."""
 
     messages: list[Message]

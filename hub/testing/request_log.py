@@ -2,16 +2,16 @@
 
 import json
 import time
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.testing.http_wire import HttpRequest
 
 _SECRET = ("authorization", "proxy-authorization", "cookie", "api-key", "x-api-key")
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """One request as the server saw it."""
 
     at: float

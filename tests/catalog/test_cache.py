@@ -4,10 +4,10 @@ import json
 import os
 import stat
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hub.catalog.cache import ListingCache
 from hub.core.ports import RemoteTool, ServerListing

@@ -1,10 +1,10 @@
 """The catalog: from the cache without a connection, and honest about what is missing."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog, refresh_cache

@@ -1,9 +1,9 @@
 """What is told of a server shows references, never the values of variables."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hub.config.references import resolve_server
 from hub.connections.masking import hidden_values, masked

@@ -201,5 +201,5 @@ def test_what_stands_under_wire_is_read_into_plain_values():
     assert (wire.chunks, wire.raw) == (({"a": 1},), (b"x", b"\xf0\x9f"))
     assert (wire.deltas, wire.delta_size, wire.batch, wire.comments) == (3, 4, 5, 6)
     assert (wire.crlf, wire.done, wire.content_type, wire.until_closed) == (True, False, None, True)
-    assert len(WIRE_KEYS) == len(Wire.__dataclass_fields__)
-    assert set(TURN_KEYS) == set(type(script.turns[0]).__dataclass_fields__) - {"line"}
+    assert len(WIRE_KEYS) == len(Wire.__struct_fields__)
+    assert set(TURN_KEYS) == set(type(script.turns[0]).__struct_fields__) - {"line"}

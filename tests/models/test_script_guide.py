@@ -77,11 +77,11 @@ def test_the_guide_names_every_key_and_every_name_of_templates():
         *script_file.FINISHES,
         *wire.WIRE_KEYS,
         *Seen((), "", ()).context({}, 0),
-        *(name for name in Record.__dataclass_fields__ if name != "path"),
+        *(name for name in Record.__struct_fields__ if name != "path"),
     }
     assert [key for key in sorted(keys) if not re.search(rf"`{key}[`:]", GUIDE)] == []
     for entry in (wire.Fault, wire.Stall, wire.Cut):
-        names = ", ".join(entry.__dataclass_fields__)
+        names = ", ".join(entry.__struct_fields__)
         assert f"{{{names}}}" in GUIDE
 
 

@@ -2,7 +2,8 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hub.core.messages import AssistantMessage, Message, ToolCall
 

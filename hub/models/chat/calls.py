@@ -1,7 +1,8 @@
 """Puts tool calls together that arrive in pieces: by id, then by index, then by position."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.core.messages import ToolCall
 from hub.core.text import without_surrogates
@@ -12,8 +13,7 @@ NAMELESS = "unknown"
 """Stands for the name of a call that came without one."""
 
 
-@dataclass(slots=True)
-class _Slot:
+class _Slot(Struct):
     id: str
     index: int | None
     name: str
@@ -30,8 +30,7 @@ class _Slot:
         return bool(self.parts) and "}" in self.parts[-1] and is_complete(self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     id: str
     index: int | None
     name: str

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from hub.core.errors import ContextOverflowError, ModelError, ModelErrorKind
 from hub.core.messages import Usage
@@ -67,8 +68,7 @@ class AttemptFailed(Exception):
         """Tokens that the attempt is known to have cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The endpoint as error messages name it; nothing secret is in what it says."""
 
     spec: ModelSpec

@@ -9,13 +9,13 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import anyio
 import httpx2
 import openai
+from msgspec.structs import replace
 
 from hub.core.errors import ModelError
 from hub.core.messages import Message, Usage

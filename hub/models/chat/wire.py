@@ -4,8 +4,10 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, ToolSpec, UserMessage
 from hub.core.modelspec import ModelSpec
@@ -23,8 +25,7 @@ _REFUSED = re.compile(
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """What an endpoint has shown to want; learnt from its refusals."""
 
     limit_key: str = "max_tokens"
@@ -55,8 +56,7 @@ class Dialect:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestParts:
+class RequestParts(Struct, frozen=True):
     """What of a request matters when it is refused."""
 
     max_tokens: int | None

@@ -5,9 +5,10 @@ own ``turns``. `docs/scripts.md` describes the format for its users.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.core.errors import ScriptFileError
 from hub.models.script.entry import Entry
@@ -32,8 +33,7 @@ USAGE_KEYS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_token
 FINISHES = ("stop", "tool_calls", "length", "content_filter", "incomplete")
 
 
-@dataclass(frozen=True, slots=True)
-class CallLine:
+class CallLine(Struct, frozen=True):
     """One entry under ``calls``: a call, or one for each item of a list."""
 
     line: int
@@ -50,8 +50,7 @@ class CallLine:
     """What the item of ``for_each`` is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One answer of the scripted agent."""
 
     line: int
@@ -79,8 +78,7 @@ class Turn:
         return not (self.text or self.calls or self.reasoning or self.wire)
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """The turns of one scripted agent."""
 
     path: str

@@ -6,8 +6,10 @@ and after a crash. A memo of positions keeps long conversations cheap; it change
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hub.core.errors import ModelError
 from hub.core.messages import Message, ToolCall
@@ -35,8 +37,7 @@ class ScriptError(ModelError):
         super().__init__(message, kind="script", where=where)
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True):
     """What the script says next."""
 
     turn: Turn
@@ -49,8 +50,7 @@ class Played:
     """A mark of the conversation before it, equal for equal conversations."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
+class _Position(Struct, frozen=True):
     """Where a script is: the next turn, how often it was played, and the variables."""
 
     index: int = 0

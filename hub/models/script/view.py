@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from hub.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
@@ -25,8 +26,7 @@ _TRIES = 64
 """Brackets at which the JSON in a text may begin."""
 
 
-@dataclass
-class Result:
+class Result(Struct, dict=True):
     """One tool result, as templates see it."""
 
     tool: str

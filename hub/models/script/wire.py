@@ -1,8 +1,9 @@
 """How a scripted answer misbehaves on the wire: read here, played by the model server."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hub.models.script.entry import Entry
 
@@ -15,8 +16,7 @@ _STALL_KEYS = ("after", "name", "seconds", "keep_alive")
 _CLOSE_KEYS = ("after", "bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A status in place of the answer."""
 
     status: int
@@ -27,8 +27,7 @@ class Fault:
     """How often, at each place of a conversation; None for always."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """A pause until it is released, or the time is over."""
 
     after: int | None = None
@@ -41,8 +40,7 @@ class Stall:
     """Seconds between comments while it lasts; None for silence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """The connection is cut."""
 
     after: int = 0
@@ -51,8 +49,7 @@ class Cut:
     """So many bytes of the next event as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(Struct, frozen=True):
     """What an answer does on the wire beside what it says."""
 
     fault: Fault | None = None
