@@ -1,11 +1,15 @@
-"""The least that an agent loop can cost: httpx2, a list of dictionaries, no events, no store."""
+"""The least that an agent loop can cost: httpx2, a list of dictionaries, no events, no store.
 
+With ``httpx`` as a fourth argument it uses that library, of which httpx2 is the faster successor.
+"""
+
+import importlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 
 from bench.programs.work import INSTRUCTIONS, TOOLS, Meter, given, read_file
 
@@ -13,7 +17,7 @@ from bench.programs.work import INSTRUCTIONS, TOOLS, Meter, given, read_file
 class Loop:
     """An agent loop over one client."""
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, model: str, folder: Path) -> None:
+    def __init__(self, client: Any, url: str, model: str, folder: Path) -> None:
         self._client, self._url, self._model, self._folder = client, url, model, folder
         self.reports = 0
 
@@ -87,8 +91,9 @@ def _take(delta: dict[str, Any], text: list[str], calls: list[dict[str, str]]) -
 
 async def main() -> None:
     base_url, model, folder = given()
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(timeout=None, limits=limits, verify=False) as client:
+    library = importlib.import_module(sys.argv[4] if sys.argv[4:] else "httpx2")
+    limits = library.Limits(max_connections=None, max_keepalive_connections=None)
+    async with library.AsyncClient(timeout=None, limits=limits, verify=False) as client:
         loop = Loop(client, f"{base_url}/chat/completions", model, folder)
         meter = Meter()
         text = await loop.run("lead", "Do the benchmark.")

@@ -12,6 +12,7 @@ import anyio
 from msgspec import Struct
 
 from hub.app.options import InitInfo, RunOptions
+from hub.cli.garbage import keep_imports
 from hub.cli.outlet import Outlet
 from hub.cli.results import ResultWriter
 from hub.cli.stopping import Stopper
@@ -126,7 +127,11 @@ async def _run(
 
 
 async def _follow(events: Stream, faces: Faces) -> None:
+    connected = False
     async for event in events:
+        if event.type == "server.connected" and not connected:
+            connected = True
+            keep_imports()
         faces.view.show(event)
         if line := faces.writer.event(event):
             faces.outlet.put(line)

@@ -99,10 +99,10 @@ class _UnusableSchema(Exception):
 
 
 def _errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
-    if (reference := _outward(schema)) is not None:
-        raise _UnusableSchema(f"the reference {reference!r:.100} leads outside of it")
     try:
         return _found(value, schema)
+    except _UnusableSchema:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a stranger's schema does is its fault
         reason = str(error).partition("\n")[0]
         raise _UnusableSchema(f"{type(error).__name__}: {reason:.200}") from None
@@ -151,7 +151,10 @@ def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
 def _validator(schema_text: str) -> Validator:
     from jsonschema import Draft202012Validator
 
-    validator: Validator = Draft202012Validator(json.loads(schema_text))
+    schema = json.loads(schema_text)
+    if (reference := _outward(schema)) is not None:
+        raise _UnusableSchema(f"the reference {reference!r:.100} leads outside of it")
+    validator: Validator = Draft202012Validator(schema)
     return validator
 
 
