@@ -116,10 +116,7 @@ class LazyServers:
         Raises:
             ServerError: it did not start, or not within its limit.
         """
-        pool = await self._opened()
-        if pool is None:
-            raise ServerError(f"MCP server {server!r}: {STOPPED}", server=server)
-        return await pool.listing(server)
+        return await (await self._open_pool(server)).listing(server)
 
     async def call(
         self, server: str, tool: str, arguments: dict[str, Any], context: CallContext
@@ -130,6 +127,30 @@ class LazyServers:
             text = f"MCP server {server!r}: {STOPPED}. The call was not run."
             return ToolOutcome(text, is_error=True, kind="server_unavailable")
         return await pool.call(server, tool, arguments, context)
+
+    async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
+        """Return the contents of a resource, starting its server if need be.
+
+        Raises:
+            ServerError: the server does not start, is silent, or refuses.
+        """
+        return await (await self._open_pool(server)).read_resource(server, uri)
+
+    async def get_prompt(
+        self, server: str, prompt: str, arguments: Mapping[str, str]
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the messages of a prompt, starting its server if need be.
+
+        Raises:
+            ServerError: the server does not start, is silent, or refuses.
+        """
+        return await (await self._open_pool(server)).get_prompt(server, prompt, arguments)
+
+    async def _open_pool(self, server: str) -> Pool:
+        pool = self._pool or await self._opened()
+        if pool is None:
+            raise ServerError(f"MCP server {server!r}: {STOPPED}", server=server)
+        return pool
 
     async def _opened(self) -> Pool | None:
         """Return the pool, opening it if need be; None when it is closed."""

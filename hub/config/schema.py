@@ -58,6 +58,34 @@ class ModelEntry(Section):
     """Further keys of the request body, sent as they are."""
 
 
+class ToolEntry(Section):
+    """What is changed about one tool of a server, on our side."""
+
+    rename: str = ""
+    """Takes the place of the tool's own name in the name that models see."""
+    description: str = ""
+    """Takes the place of the server's description."""
+    defaults: Mapping[str, Any] = Field(default_factory=dict)
+    """Arguments that are put in where a call does not give them."""
+    hidden: tuple[str, ...] = ()
+    """Arguments that models neither see nor give; their values come from ``defaults``."""
+    idempotent: Switch | None = None
+    """Whether a call may be repeated when it is not known whether it ran."""
+
+
+class OAuthEntry(Section):
+    """How to sign in at a remote server; what is left out is found out or registered."""
+
+    client_id: str = ""
+    """The client as which hub is registered."""
+    client_secret: str = Field(default="", repr=False)
+    """Its secret, best as ``${env:NAME}`` or ``${keyring:NAME}``."""
+    scopes: tuple[str, ...] = ()
+    """What is asked for; empty asks for what the server names."""
+    redirect_port: NotNegative = 0
+    """Port on loopback to which the browser comes back; 0 takes a free one."""
+
+
 class ServerEntry(Section):
     """How one MCP server is started or reached; exactly one of command, url and bundled."""
 
@@ -71,13 +99,14 @@ class ServerEntry(Section):
     cwd: str = ""
     """Folder in which the program starts, relative to the project; empty takes the workspace."""
     url: str = ""
-    """Address of a server that speaks MCP over streamable HTTP."""
+    """Address of a server that speaks MCP over streamable HTTP, or over SSE."""
     headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """Headers of each request to ``url``; values may be ``${env:NAME}``."""
     bundled: Literal["files", "shell", "notes"] | None = None
     """One of the servers that come with the hub."""
-    transport: Literal["memory", "stdio"] = "memory"
-    """For bundled servers: run inside of the hub, or as a process of its own."""
+    transport: Literal["memory", "stdio", "http", "sse"] | None = None
+    """For bundled servers: ``memory``, inside of the hub (the default), or ``stdio``, as a process.
+    For a url: ``http`` (the default), or ``sse``, the older way."""
     enabled: Switch = True
     """``false`` leaves the server out."""
     start_timeout: Seconds = 30.0
@@ -88,6 +117,18 @@ class ServerEntry(Section):
     """Patterns over the server's own tool names; only what matches is offered."""
     deny: tuple[str, ...] = ()
     """Patterns over the server's own tool names; what matches is not offered."""
+    tools: Mapping[str, ToolEntry] = Field(default_factory=dict)
+    """Changes to single tools, by the server's own name of the tool."""
+    idle_timeout: Seconds | None = 600.0
+    """Seconds without a call after which the server is stopped; the next call starts it again.
+    ``null``: never."""
+    stateful: Literal["shared", "per-agent"] | None = None
+    """``shared``: the server remembers things between calls, so it is not stopped while idle.
+    ``per-agent``: each agent gets a process, or a session, of its own."""
+    serial: Switch = False
+    """The server takes one call at a time; further ones wait."""
+    oauth: OAuthEntry | None = None
+    """How to sign in, where the server asks for it and the usual way does not do."""
 
 
 class Permissions(Section):

@@ -8,12 +8,13 @@ from hub.config.layers import Loaded
 from hub.config.problems import Problem, fault
 from hub.config.schema import BUNDLED, ServerEntry
 from hub.core.errors import ConfigError
-from hub.core.servers import ServerSpec, Transport
+from hub.core.servers import OAuth, ServerSpec, ToolRule, Transport
 from hub.core.team import Origin
 
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 _FOR_COMMANDS = ("args", "env", "cwd")
-_FOR_ADDRESSES = ("headers",)
+_FOR_ADDRESSES = ("headers", "oauth")
+_TRANSPORTS = {"bundled": ("memory", "stdio"), "command": ("stdio",), "url": ("http", "sse")}
 
 
 def server_specs(loaded: Loaded) -> list[ServerSpec]:
@@ -68,6 +69,8 @@ def _problem(name: str, entry: ServerEntry, origin: Origin) -> Problem | None:
     given = entry.model_fields_set
     strange = [key for key in _FOR_COMMANDS if key in given and not entry.command]
     strange += [key for key in _FOR_ADDRESSES if key in given and not entry.url]
+    if entry.transport is not None and entry.transport not in _TRANSPORTS[kinds[0]]:
+        strange.append(f"transport: {entry.transport}")
     if strange:
         return Problem(f"{' and '.join(strange)} cannot stand beside {kinds[0]}", where)
     if entry.url and not entry.url.startswith(("http://", "https://", "${env:")):
@@ -83,7 +86,7 @@ def _spec(loaded: Loaded, name: str, entry: ServerEntry, origin: Origin) -> Serv
     elif entry.bundled:
         command, transport = entry.bundled, "memory"
     elif entry.url:
-        transport = "http"
+        transport = "sse" if entry.transport == "sse" else "http"
     return ServerSpec(
         name=name,
         transport=transport,
@@ -97,6 +100,11 @@ def _spec(loaded: Loaded, name: str, entry: ServerEntry, origin: Origin) -> Serv
         call_timeout=entry.call_timeout,
         allow=entry.allow,
         deny=entry.deny,
+        tools={tool: ToolRule(**rule.model_dump()) for tool, rule in entry.tools.items()},
+        idle_timeout=entry.idle_timeout,
+        stateful=entry.stateful or "",
+        serial=entry.serial,
+        oauth=OAuth(**entry.oauth.model_dump()) if entry.oauth else None,
         origin=origin,
     )
 

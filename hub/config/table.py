@@ -38,7 +38,7 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[SettingRow]:
     for name, field in model.model_fields.items():
         key = f"{prefix}{name}"
         annotation: Any = field.annotation
-        below, value_type = annotation, None
+        below, value_type = _section(annotation), None
         if typing.get_origin(annotation) is Mapping:
             value_type = typing.get_args(annotation)[1]
             below = value_type if fields_of(value_type) else None
@@ -48,6 +48,12 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[SettingRow]:
             suffix = ".NAME" if is_mapping(annotation) else ""
             default = "" if suffix else _default(getattr(plain, name))
             yield SettingRow(key + suffix, _type(value_type or annotation), default, docs[name])
+
+
+def _section(annotation: Any) -> Any:
+    """Return the section of an optional section; anything else as it is."""
+    args = [arg for arg in typing.get_args(annotation) if arg is not type(None)]
+    return args[0] if len(args) == 1 and fields_of(args[0]) else annotation
 
 
 def _docs(model: type[BaseModel]) -> dict[str, str]:

@@ -12,6 +12,7 @@ import anyio.abc
 from hub.connections.calls import call_tool
 from hub.connections.link import Link
 from hub.connections.opening import Place
+from hub.connections.reading import get_prompt, read_resource
 from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
@@ -114,3 +115,21 @@ class ServerPool:
         if link is None:
             return ToolOutcome(f"There is no MCP server {server!r}.", is_error=True, kind=UNKNOWN)
         return await call_tool(link, tool, arguments, context)
+
+    async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
+        """Return the contents of a resource.
+
+        Raises:
+            ServerError: the server is gone, silent, or refuses.
+        """
+        return await read_resource(self.link(server), uri)
+
+    async def get_prompt(
+        self, server: str, prompt: str, arguments: Mapping[str, str]
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the messages of a prompt.
+
+        Raises:
+            ServerError: the server is gone, silent, or refuses.
+        """
+        return await get_prompt(self.link(server), prompt, arguments)

@@ -1,6 +1,6 @@
 """The contracts of the engine: what it needs from the outside, on one page."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from hub.core.events import AnyEvent, Event
 from hub.core.messages import Message, ToolOutcome, ToolSpec
 from hub.core.requests import ModelEvent, ModelRequest
+from hub.core.servers import ServerSpec
 
 
 class Clock(Protocol):
@@ -85,6 +86,30 @@ class RemoteTool(Struct, frozen=True):
     title: str = ""
     annotations: dict[str, Any] = field(default_factory=dict)
     """The MCP annotations, such as ``readOnlyHint``; hints of the server, not facts."""
+    meta: dict[str, Any] = field(default_factory=dict)
+    """What stands in its ``_meta``."""
+
+
+class RemotePrompt(Struct, frozen=True):
+    """One prompt that a server offers to its users."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[dict[str, Any], ...] = ()
+    """Each with ``name``, ``description`` and ``required``, as the server wrote them."""
+
+
+class RemoteResource(Struct, frozen=True):
+    """One resource, or one template of resources."""
+
+    uri: str
+    """Its address; for a template the URI template (RFC 6570)."""
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    template: bool = False
 
 
 class ServerListing(Struct, frozen=True):
@@ -97,8 +122,42 @@ class ServerListing(Struct, frozen=True):
     """Every page of its tool list."""
     version: str = ""
     instructions: str = ""
+    prompts: tuple[RemotePrompt, ...] = ()
+    resources: tuple[RemoteResource, ...] = ()
+    """Resources first, then templates."""
     warnings: tuple[str, ...] = ()
     """What was odd in the listing: repeated cursors, duplicate names, invalid tools."""
+
+
+class Quarantine(Struct, frozen=True):
+    """What of a server is held back, because it is not what was approved."""
+
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Why, in words, by the server's own name of the tool."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, str] = field(default_factory=dict)
+    """By URI or URI template."""
+    instructions: str = ""
+    """Why the server's instructions are held back; empty when they are not."""
+
+    def __bool__(self) -> bool:
+        """Say whether anything is held back."""
+        return bool(self.tools or self.prompts or self.resources or self.instructions)
+
+
+class Pins(Protocol):
+    """What was approved of each server, and what a later listing changes about it."""
+
+    def check(self, spec: ServerSpec, listing: ServerListing) -> Quarantine:
+        """Compare a listing with what was approved; the first listing of an approved server is.
+
+        Never waits for a server.
+        """
+        ...
+
+    def idempotent(self, spec: ServerSpec, tool: str) -> bool:
+        """Say whether a tool was approved as one whose calls may be repeated."""
+        ...
 
 
 class Servers(Protocol):
@@ -116,6 +175,24 @@ class Servers(Protocol):
         self, server: str, tool: str, arguments: dict[str, Any], context: "CallContext"
     ) -> ToolOutcome:
         """Call a tool. A server that is gone or silent gives an error outcome, not an exception."""
+        ...
+
+    async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
+        """Return the contents of a resource: each with ``uri`` and ``text`` or ``blob``.
+
+        Raises:
+            ServerError: the server is gone, silent, or refuses.
+        """
+        ...
+
+    async def get_prompt(
+        self, server: str, prompt: str, arguments: Mapping[str, str]
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the messages of a prompt: each with ``role`` and ``content``.
+
+        Raises:
+            ServerError: the server is gone, silent, or refuses.
+        """
         ...
 
 

@@ -3,13 +3,40 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from hub.core.team import Origin
 
-Transport = Literal["memory", "stdio", "http"]
+Transport = Literal["memory", "stdio", "http", "sse"]
+Stateful = Literal["", "shared", "per-agent"]
+
+
+class ToolRule(Struct, frozen=True):
+    """What the settings change about one tool of a server; all of it happens on our side."""
+
+    rename: str = ""
+    """Takes the place of the tool's own name in the model-facing one."""
+    description: str = ""
+    """Takes the place of the server's text."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that are put in where a call does not give them."""
+    hidden: tuple[str, ...] = ()
+    """Arguments that no model sees or may give; their values come from ``defaults``."""
+    idempotent: bool | None = None
+    """Whether a call may be repeated when it may have run; None takes the pinned annotation."""
+
+
+class OAuth(Struct, frozen=True):
+    """How hub signs in at a remote server; empty parts are found out or registered."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    """May be a reference such as ``${env:NAME}``."""
+    scopes: tuple[str, ...] = ()
+    redirect_port: int = 0
+    """Port on loopback to which the browser comes back; 0 takes a free one."""
 
 
 class ServerSpec(Struct, frozen=True):
@@ -33,6 +60,17 @@ class ServerSpec(Struct, frozen=True):
     allow: tuple[str, ...] = ("*",)
     """Patterns over the server's own tool names."""
     deny: tuple[str, ...] = ()
+    tools: Mapping[str, ToolRule] = field(default_factory=dict)
+    """By the server's own name of the tool."""
+    idle_timeout: float | None = None
+    """Seconds without a call after which the server is stopped until it is needed; None: never."""
+    stateful: Stateful = ""
+    """``shared``: it remembers things, so it is never stopped while idle. ``per-agent``: each agent
+    has a process, or a session, of its own."""
+    serial: bool = False
+    """It takes one call at a time; further ones wait."""
+    oauth: OAuth | None = None
+    """Given when hub is to sign in with settings of its own."""
     origin: Origin = field(default_factory=lambda: Origin("default"))
 
     def fingerprint(self) -> str:

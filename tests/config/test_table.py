@@ -28,6 +28,8 @@ def test_the_table_holds_exactly_the_keys_of_the_schema() -> None:
         schema.Settings,
         schema.ModelEntry,
         schema.ServerEntry,
+        schema.ToolEntry,
+        schema.OAuthEntry,
         schema.Permissions,
         schema.LimitSettings,
     ]
@@ -35,8 +37,14 @@ def test_the_table_holds_exactly_the_keys_of_the_schema() -> None:
         1
         for section in sections
         for name in section.model_fields
-        if section is not schema.Settings
-        or name not in {"models", "servers", "permissions", "limits"}
+        if (section, name) not in {
+            (schema.Settings, "models"),
+            (schema.Settings, "servers"),
+            (schema.Settings, "permissions"),
+            (schema.Settings, "limits"),
+            (schema.ServerEntry, "tools"),
+            (schema.ServerEntry, "oauth"),
+        }
     )
     assert len(settings_table()) == leaves
 
