@@ -3,35 +3,23 @@
 import os
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from io import TextIOWrapper
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from hub.cli.examples import examples
 from hub.cli.faults import debugging, report
 from hub.cli.garbage import put_off
+from hub.cli.lazy import Entry, LazyGroup
 from hub.version import __version__
-
-
-class Entry(NamedTuple):
-    """One command of the table."""
-
-    module: str
-    """Module whose ``app`` is the command."""
-    help: str
-    """First line of its help; a test compares it with the command itself."""
-    panel: str
-    """Heading under which ``hub --help`` lists it."""
-
 
 COMMANDS: Mapping[str, Entry] = MappingProxyType({
     "run": Entry("hub.cli.run", "Run a team on a task and print what it found.", "Work"),
     "sessions": Entry("hub.cli.sessions", "Look at what earlier runs did.", "Look"),
     "roles": Entry("hub.cli.roles", "Look at the team: who there is and who may do what.", "Look"),
+    "mcp": Entry("hub.cli.mcp.table", "Plug in MCP servers, look at them, approve them.", "Set up"),
     "doctor": Entry("hub.cli.doctor", "Check that everything a run needs is in place.", "Set up"),
     "trust": Entry("hub.cli.trust", "Decide whether a workspace's own files may act.", "Set up"),
     "version": Entry("hub.cli.version", "Print the version.", "Set up"),
@@ -49,32 +37,10 @@ CONTROL_FLOW: tuple[type[BaseException], ...] = (
 """What the library itself turns into an exit."""
 
 
-class LazyGroup(TyperGroup):
-    """A group that knows its commands' names and helps without importing them."""
+class MainGroup(LazyGroup):
+    """The commands of ``hub``; a fault of any of them ends as a message."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        names: dict[str, Any] = dict.fromkeys(COMMANDS)
-        self.commands = names
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the module of a command and return the command."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = typer.main.get_command(import_module(entry.module).app)
-        command.name = cmd_name
-        return command
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the table under its headings."""
-        for panel in dict.fromkeys(entry.panel for entry in COMMANDS.values()):
-            with formatter.section(panel):
-                formatter.write_dl([
-                    (name.ljust(10), entry.help)
-                    for name, entry in COMMANDS.items()
-                    if entry.panel == panel
-                ])
+    table = COMMANDS
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; a fault becomes a message and an exit code."""
@@ -87,7 +53,7 @@ class LazyGroup(TyperGroup):
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=MainGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

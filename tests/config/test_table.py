@@ -37,7 +37,8 @@ def test_the_table_holds_exactly_the_keys_of_the_schema() -> None:
         1
         for section in sections
         for name in section.model_fields
-        if (section, name) not in {
+        if (section, name)
+        not in {
             (schema.Settings, "models"),
             (schema.Settings, "servers"),
             (schema.Settings, "permissions"),

@@ -1,0 +1,1 @@
+"""What ``hub mcp`` does, as values; nothing here prints."""

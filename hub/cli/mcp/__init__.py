@@ -1,0 +1,1 @@
+"""``hub mcp``: one module for each command, each imported when it is asked for."""
