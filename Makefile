@@ -7,13 +7,14 @@ PYTEST_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types docs docs-check bench lock clean servers
+.PHONY: help demo test battery lint types docs docs-check bench lock clean servers
 
 help:
 	@echo "make demo [DIR=folder]  install, then survey a folder with a team of three agents, offline"
 	@echo "make test               install, then run the whole suite"
 	@echo "make lint types docs-check   what CI checks beside the tests"
 	@echo "make docs               regenerate docs/reference/"
+	@echo "make battery            run the suite and write docs/reference/fault-battery.md from it"
 	@echo "make bench              run the benchmarks and print their tables"
 	@echo "make lock               refresh the lock files from pyproject.toml"
 
@@ -40,6 +41,9 @@ servers: $(VENV)/.dev
 
 test: $(VENV)/.dev servers
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+battery: $(VENV)/.dev servers
+	$(BIN)/python -m pytest -q -n auto --fault-battery docs/reference/fault-battery.md
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.fault_battery import FaultBattery
+
 UPDATE_GOLDEN = "HUB_UPDATE_GOLDEN"
 """Set in the environment while golden files are written instead of compared."""
 
@@ -22,9 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files; review the diff"
     )
+    parser.addoption(
+        "--fault-battery", type=Path, help="write which tests settle which fault to this file"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(FaultBattery(config.getoption("--fault-battery")))
     if config.getoption("--update-golden"):
         os.environ[UPDATE_GOLDEN] = "1"
     sys.addaudithook(_stay_inside)
