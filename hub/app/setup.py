@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hub.config.layers import Loaded, Sources, load_settings
-from hub.config.paths import find_paths, find_project
+from hub.config.paths import find_paths, find_project, tidied
 from hub.config.trust import Part, apply_trust, withhold_roles
 from hub.config.trust_store import TrustStore
 from hub.core.errors import UsageError
@@ -51,7 +51,7 @@ def find_sources(
         UsageError: the workspace is no folder.
     """
     given = os.environ if environ is None else environ
-    folder = workspace.expanduser().absolute()
+    folder = tidied(workspace)
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"the workspace {folder} {problem}", remedy="Give a folder with -C DIR.")
@@ -69,7 +69,7 @@ def find_sources(
 def _team(folder: Path | None) -> Path | None:
     if folder is None:
         return None
-    team = folder.expanduser().absolute()
+    team = tidied(folder)
     if not team.is_dir():
         raise UsageError(
             f"there is no team folder {team}",
@@ -92,7 +92,7 @@ def load_setup(workspace: Path, sources: Sources) -> Setup:
         # Roles take bounds from the settings, so they are read again over those in force.
         book = load_book(trusted.loaded)
     return Setup(
-        workspace=workspace.expanduser().absolute(),
+        workspace=tidied(workspace),
         loaded=trusted.loaded,
         book=replace(book, roles=withhold_roles(book.roles, trusted.withheld)),
         withheld=trusted.withheld,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hub.config.keys import dotted
 from hub.config.layers import Loaded
+from hub.config.paths import tidied
 from hub.config.references import resolve
 from hub.config.schema import ModelEntry
 from hub.core.errors import ConfigError
@@ -53,7 +54,7 @@ def _script(loaded: Loaded, file: str, origin: Origin | None) -> str:
     base = loaded.sources.cwd
     if origin is not None and origin.path and origin.layer not in _NOT_FILES:
         base = Path(origin.path).parent
-    path = (base / Path(file).expanduser()).absolute()
+    path = tidied(base / Path(file).expanduser())
     if not path.is_file():
         raise ConfigError(
             f"there is no script file {path}",

@@ -70,6 +70,15 @@ def find_project(start: Path, *, home: Path | None = None) -> Path:
     return start
 
 
+def tidied(path: Path) -> Path:
+    """Return an absolute path without ``..``; where a link makes those mean more, they stay."""
+    full = path.expanduser().absolute()
+    if ".." not in full.parts:
+        return full
+    plain = os.path.normpath(full)
+    return Path(plain) if os.path.realpath(plain) == os.path.realpath(full) else full
+
+
 def make_private_dir(path: Path) -> None:
     """Create a folder and its missing parents, readable by the owner only."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]

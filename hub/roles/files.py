@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from hub.config.documents import Document, parse_yaml, read_text
 from hub.config.keys import KeyPath
+from hub.config.paths import tidied
 from hub.config.patterns import pattern_problem
 from hub.config.problems import BadFile, Problem, place, validated
 from hub.core.limits import Limits
@@ -196,7 +197,7 @@ class _Reader:
         if not model.startswith("script:"):
             return model
         script = Path(model.removeprefix("script:")).expanduser()
-        return f"script:{(self.path.parent / script).absolute()}"
+        return f"script:{tidied(self.path.parent / script)}"
 
     def _schema(self, name: str) -> dict[str, Any] | Problem:
         where = place(self.origin(("report_schema",)), ("report_schema",))

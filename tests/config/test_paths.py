@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hub.config.paths import find_paths, find_project, write_private
+from hub.config.paths import find_paths, find_project, tidied, write_private
 
 
 def test_state_goes_where_hub_state_dir_says_then_xdg_then_home(tmp_path: Path) -> None:
@@ -72,3 +72,13 @@ def test_settings_above_the_repository_or_at_home_are_not_the_projects(tmp_path:
     loose = tmp_path / "home" / "loose"
     loose.mkdir()
     assert find_project(loose, home=tmp_path / "home") == loose
+
+
+def test_a_path_is_told_without_detours_unless_a_link_makes_them_mean_more(tmp_path: Path) -> None:
+    """``a/../b`` is ``b``, but not where ``a`` leads elsewhere."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    assert tidied(tmp_path / "a" / ".." / "b") == tmp_path / "b"
+    assert tidied(tmp_path / "link" / ".." / "b") == tmp_path / "link" / ".." / "b"
+    assert tidied(tmp_path / "link") == tmp_path / "link"
