@@ -17,6 +17,7 @@ from msgspec.structs import asdict, replace
 
 from hub.app.faults import one_fault
 from hub.app.inspect import lazy_servers
+from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_setup
 from hub.catalog.catalog import Catalog
@@ -29,7 +30,6 @@ from hub.core.errors import HubError
 from hub.core.modelspec import ModelSpec
 from hub.core.servers import ServerSpec
 from hub.core.team import Origin
-from hub.roles.check import check
 
 State = Literal["ok", "warning", "error"]
 DISTRIBUTION = "dispatch-hub"
@@ -176,8 +176,13 @@ def files(sources: Sources) -> list[Finding]:
 def roles(setup: Setup, tools: Collection[str]) -> list[Finding]:
     """Look at the roles and their graph, over the tools that there are."""
     found = [
-        Finding("roles", item.severity, f"{item.role}: {item.message}", f"See {item.origin}.")
-        for item in check(setup.book, tools)
+        Finding(
+            "roles" if item.role else "settings",
+            item.severity,
+            f"{item.role}: {item.message}" if item.role else item.message,
+            f"See {item.origin}.",
+        )
+        for item in check_team(setup.loaded, setup.book, tools)
         if item.severity != "info"
     ]
     if any(item.state == "error" for item in found):

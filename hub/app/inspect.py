@@ -11,11 +11,13 @@ import anyio
 from msgspec import Struct
 
 from hub.app.faults import one_fault
+from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.config.layers import Loaded, load_settings
+from hub.config.paths import tidied
 from hub.config.references import resolve_server
 from hub.config.servers import server_specs
 from hub.config.trust import Part, active_parts, digest
@@ -24,7 +26,7 @@ from hub.core.clock import SystemClock
 from hub.core.events import Event
 from hub.core.servers import ServerSpec
 from hub.core.team import Role
-from hub.roles import check
+from hub.roles.check import Finding
 from hub.roles.load import RoleBook
 from hub.roles.matrix import Matrix, granted, matrix
 from hub.sessions.archive import SessionArchive
@@ -55,9 +57,9 @@ class Team(Struct, frozen=True):
         """Derive who may dispatch to whom and who may use what."""
         return matrix(self.book.roles, self.tools)
 
-    def check(self) -> list[check.Finding]:
+    def check(self) -> list[Finding]:
         """Return what cannot work, what looks wrong, what deserves a look."""
-        return check.check(self.book, self.tools)
+        return check_team(self.loaded, self.book, self.tools)
 
 
 class TrustState(Struct, frozen=True):
@@ -98,7 +100,7 @@ def list_sessions(
     Raises:
         StoreError: the store cannot be read.
     """
-    folder = None if workspace is None else str(workspace.expanduser().absolute())
+    folder = None if workspace is None else str(tidied(workspace))
     with closing(SqliteStore(store_path(environ))) as store:
         return store.list_sessions(limit, workspace=folder, roots_only=roots_only)
 
@@ -129,13 +131,15 @@ def _transcript(archive: SessionArchive, info: SessionInfo) -> Transcript:
     return Transcript(info, archive.read(info.id), children)
 
 
-def load_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:
+def load_team(
+    workspace: Path, *, team: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Team:
     """Load the team of a workspace; no server is started, so not every tool may be known.
 
     Raises:
         UsageError: the workspace, the settings or the roles are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace, environ=environ))
+    setup = load_setup(workspace, find_sources(workspace, environ=environ, team=team))
     specs = server_specs(setup.loaded)
     cache = listing_cache(setup)
     catalog = Catalog()
@@ -145,13 +149,15 @@ def load_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> T
     return Team(setup.loaded, setup.book, tuple(catalog.tools))
 
 
-async def load_whole_team(workspace: Path, *, environ: Mapping[str, str] | None = None) -> Team:
+async def load_whole_team(
+    workspace: Path, *, team: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Team:
     """Load the team of a workspace; servers that were never seen before are asked for their tools.
 
     Raises:
         UsageError: the workspace, the settings or the roles are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace, environ=environ))
+    setup = load_setup(workspace, find_sources(workspace, environ=environ, team=team))
     specs = server_specs(setup.loaded)
     servers = lazy_servers(setup, specs)
     async with one_fault(), anyio.create_task_group() as group:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
+from hub.app.reach import require_reach, require_tools, rule_problems
 from hub.app.resume import Stored, reopen
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
@@ -25,7 +26,7 @@ from hub.config.references import resolve_server
 from hub.config.servers import bundled_servers, server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
-from hub.core.errors import ConfigError, RoleError, UsageError
+from hub.core.errors import ConfigError, UsageError
 from hub.core.ids import new_id
 from hub.core.jobs import Denials
 from hub.core.limits import Ledger
@@ -35,7 +36,6 @@ from hub.core.team import Edge, Grant, PermissionMode, Role
 from hub.models.registry import Models
 from hub.permissions.policy import Effect, Rule
 from hub.pipeline.arguments import schema_errors
-from hub.roles.check import check_tools, require
 from hub.roles.matrix import grant_for
 from hub.sessions.store import SqliteStore
 
@@ -149,9 +149,10 @@ async def _hub(
     setup, loaded = start.setup, start.setup.loaded
     model_for = _model_opener(start, models)
     root_model = model_for(start.role)
+    require_reach(setup, start.role, model_for)
     catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
     servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
-    _check_roles(start, catalog)
+    require_tools(setup, start.role, catalog)
     run = Run(
         workspace=setup.workspace,
         roles=setup.book.roles,
@@ -220,25 +221,6 @@ def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:
     return derive
 
 
-def _check_roles(start: _Start, catalog: Catalog) -> None:
-    """Refuse to start with a role in reach whose tools are all missing.
-
-    Raises:
-        RoleError: naming the entries and their place.
-    """
-    if catalog.failed and not catalog.tools:
-        failures = "; ".join(catalog.failed.values())
-        raise RoleError(f"no MCP server could be started: {failures}", remedy="Run: hub doctor")
-    book, seen, waiting = start.setup.book, set[str](), [start.role.name]
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name not in book.roles:
-            continue
-        seen.add(name)
-        require(list(check_tools(book, book.roles[name], list(catalog.tools))))
-        waiting += [edge.role for edge in book.roles[name].dispatch]
-
-
 def _not_for_users(role: Role) -> list[str]:
     if role.user_facing:
         return []
@@ -274,6 +256,7 @@ def _init(
             *loaded.notices,
             *start.setup.book.notes,
             *catalog.problems,
+            *rule_problems(start.setup, start.role, catalog.tools),
             *_not_for_users(start.role),
         ],
     )

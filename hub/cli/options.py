@@ -10,5 +10,11 @@ Directory = Annotated[
 ]
 """``-C DIR``; the default is the current folder."""
 
+TeamFolder = Annotated[
+    Path | None,
+    typer.Option("--team", help="A folder with roles/ and config.yaml to use.", metavar="DIR"),
+]
+"""``--team DIR``; without it, only what the workspace and the user have."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 """``--json``."""

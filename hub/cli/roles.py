@@ -1,6 +1,7 @@
 """``hub roles``: who there is, who may do what, and whether that can work."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from hub.app.inspect import Team, load_team, load_whole_team
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, columns, facts, marked, painted, paragraph, show
-from hub.cli.options import Directory
+from hub.cli.options import Directory, TeamFolder
 from hub.core.outcomes import EXIT_USAGE
 from hub.core.team import Edge, Role
 
@@ -25,9 +26,9 @@ def roles() -> None:
 
 
 @app.command("list", epilog=examples("hub roles list", "hub roles list -C ../site"))
-def list_roles(*, directory: Directory = Path()) -> None:
+def list_roles(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
     """List the roles with their models, edges and where they come from."""
-    team = load_team(directory)
+    team = load_team(directory, team=team_folder)
     header = ("NAME", "START", "MODEL", "DISPATCHES TO", "FROM", "DESCRIPTION")
     rows = [
         (
@@ -48,9 +49,10 @@ def show_role(
     name: Annotated[str, typer.Argument(help="The role's name.")],
     *,
     directory: Directory = Path(),
+    team_folder: TeamFolder = None,
 ) -> None:
     """Show everything about one role: tools, edges, limits, instructions."""
-    team = load_team(directory)
+    team = load_team(directory, team=team_folder)
     role = team.book.get(name)
     show(facts([("name", role.name), *_facts(team, role)]))
     if role.report_schema is not None:
@@ -59,13 +61,14 @@ def show_role(
     show(["", painted("instructions", "bold"), *paragraph(role.instructions, indent="  ")])
 
 
-@app.command("check", epilog=examples("hub roles check"))
-def check_roles(*, directory: Directory = Path()) -> None:
+@app.command("check", epilog=examples("hub roles check", "hub roles check --team examples/survey"))
+def check_roles(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
     """Check the team: dead patterns, missing roles, cycles, ways to more rights."""
-    team = anyio.run(load_whole_team, directory)
+    team = anyio.run(partial(load_whole_team, directory, team=team_folder))
     findings = team.check()
     for finding in findings:
-        text = f"role {finding.role!r}: {finding.message}"
+        whose = f"role {finding.role!r}" if finding.role else "settings"
+        text = f"{whose}: {finding.message}"
         show(marked(f"{finding.severity}:", COLOURS[finding.severity], text))
         show(paragraph(str(finding.origin), indent="  at "))
     for note in (*team.book.notes, *team.problems):
@@ -78,9 +81,9 @@ def check_roles(*, directory: Directory = Path()) -> None:
 
 
 @app.command("matrix", epilog=examples("hub roles matrix"))
-def show_matrix(*, directory: Directory = Path()) -> None:
+def show_matrix(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
     """Draw who may dispatch to whom, and who may use which tool."""
-    team = anyio.run(load_whole_team, directory)
+    team = anyio.run(partial(load_whole_team, directory, team=team_folder))
     matrix = team.matrix()
     dispatching = [
         (name, *(_edge(matrix.edges[name].get(target)) for target in matrix.roles), "")

@@ -13,13 +13,12 @@ from hub.core.team import Origin, Role, matches_any
 from hub.roles import paths
 from hub.roles.load import RoleBook
 from hub.roles.matrix import granted
+from hub.roles.rules import HUB_TOOLS, dead_rules, rules_of
 
 Severity = Literal["error", "warning", "info"]
 
 WRITERS = frozenset({"files__write", "files__edit", "shell__run"})
 """Bundled tools that change files or run programs."""
-HUB_TOOLS = frozenset({"dispatch", "report"})
-"""Tools that the hub adds by itself."""
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 
@@ -37,19 +36,26 @@ def check(
     tool_names: Collection[str],
     *,
     writers: Collection[str] = WRITERS,
+    unlisted: Collection[str] = (),
     schemas: bool = True,
 ) -> list[Finding]:
     """Check a team against a catalog; errors come first.
 
-    ``writers`` are the tools that change something. Without ``schemas``, the report schemas are
-    left out; checking them costs the import of a library.
+    ``writers`` are the tools that change something, ``unlisted`` the servers whose tools are not
+    known. Without ``schemas``, the report schemas are left out; checking them costs the import of
+    a library.
     """
     found = [
-        *(finding for role in book.roles.values() for finding in _edges(book, role)),
+        *(finding for role in book.roles.values() for finding in check_edges(book, role)),
         *(
             finding
             for role in book.roles.values()
             for finding in check_tools(book, role, tool_names)
+        ),
+        *(
+            Finding("warning", role.name, words, rule.origin)
+            for role in book.roles.values()
+            for rule, words in dead_rules(rules_of(book, role), tool_names, unlisted)
         ),
         *(finding for role in book.roles.values() if schemas for finding in _schema(book, role)),
         *_cycles(book),
@@ -108,7 +114,8 @@ def require(findings: Sequence[Finding]) -> None:
         raise fault(RoleError, problems)
 
 
-def _edges(book: RoleBook, role: Role) -> Iterator[Finding]:
+def check_edges(book: RoleBook, role: Role) -> Iterator[Finding]:
+    """Check one role's edges: each has to lead to a role that there is."""
     for index, edge in enumerate(role.dispatch):
         if edge.role not in book.roles:
             text = f"it may dispatch to {edge.role!r}, which does not exist"

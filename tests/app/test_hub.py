@@ -80,16 +80,17 @@ async def test_a_fault_of_the_reader_keeps_its_cause(tmp_path: Path, workspace: 
 async def test_a_child_whose_model_cannot_be_opened_is_a_failed_job_that_says_why(
     tmp_path: Path, workspace: Path
 ) -> None:
-    """The parent is told which file is missing, and the log balances."""
-    roles = team_folder(tmp_path, lead=lead_to("child"), child={"model": "script:none.yaml"})
+    """The parent is told which variable is missing, and the log balances."""
+    roles = team_folder(tmp_path, lead=lead_to("child"), child={"model": "far"})
+    (roles / "config.yaml").write_text("models: {far: {api_key: '${env:NO_SUCH_KEY}'}}\n")
     said = agents(lead=[{"calls": [dispatch("child")]}, {"text": "{{ last[0].text }}"}])
     async with serve_model(said) as server:
         async with team(server, workspace, tmp_path, team=roles) as hub:
             result, events = await ask(hub, "go")
     [done] = of_type(events, "job.done")
     assert done.outcome == "model_error"
-    assert "none.yaml" in done.result["error"]["message"]
-    assert "none.yaml" in result.text
+    assert "NO_SUCH_KEY" in done.result["error"]["message"]
+    assert "NO_SUCH_KEY" in result.text
     assert not imbalance(whole_log(tmp_path, hub.session_id))
 
 

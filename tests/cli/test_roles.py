@@ -158,3 +158,30 @@ def test_a_server_that_does_not_start_is_told_beside_the_findings(hub: Hub, tmp_
     assert result.exit_code == 0, result.output
     assert "note: server gone: " in result.stdout
     assert "/no/such/program" in result.stdout
+
+
+def test_a_team_folder_is_looked_at_like_a_run_with_it(hub: Hub, tmp_path: Path) -> None:
+    """``--team`` adds its roles and settings to every look at the team."""
+    (tmp_path / "team" / "roles").mkdir(parents=True)
+    (tmp_path / "team" / "config.yaml").write_text("model: of-the-team\n", encoding="utf-8")
+    role = "---\ndescription: Scouts.\ntools: [files__read]\n---\nLook.\n"
+    (tmp_path / "team" / "roles" / "scout.md").write_text(role, encoding="utf-8")
+    team = ("--team", str(tmp_path / "team"))
+    assert "scout" not in hub("roles", "list").stdout
+    line = next(x for x in hub("roles", "list", *team).stdout.splitlines() if "scout" in x)
+    assert "of-the-team" in line
+    assert "scout.md" in hub("roles", "show", "scout", *team).stdout
+    assert "'scout': nobody can start it" in hub("roles", "check", *team).stdout
+    assert "scout" in hub("roles", "matrix", *team).stdout.splitlines()[0]
+    missing = hub("roles", "list", "--team", "/no/team")
+    assert (missing.exit_code, "/no/team" in missing.stderr) == (2, True)
+
+
+def test_a_rule_of_the_settings_that_matches_nothing_is_a_warning(hub: Hub, tmp_path: Path) -> None:
+    """With file and line, and the nearest name."""
+    path = tmp_path / "project" / ".hub" / "config.yaml"
+    path.write_text("permissions:\n  deny:\n    - files__wirte\n", encoding="utf-8")
+    told = hub("roles", "check")
+    assert told.exit_code == 0
+    assert "warning: settings: permissions.deny: 'files__wirte' matches no tool" in told.stdout
+    assert f"  at {path}:3\n" in told.stdout

@@ -1,0 +1,85 @@
+"""What a run may come to: the roles that its first one reaches, looked at before it starts."""
+
+from collections.abc import Callable, Collection
+
+from hub.app.setup import Setup
+from hub.catalog.catalog import Catalog
+from hub.config.keys import split_key
+from hub.config.layers import Loaded
+from hub.config.models import SCRIPT
+from hub.core.errors import RoleError
+from hub.core.ports import Model
+from hub.core.team import Role
+from hub.roles.check import Finding, check, check_edges, check_tools, require
+from hub.roles.load import RoleBook
+from hub.roles.paths import routes
+from hub.roles.rules import dead_rules, rules_of
+
+
+def roles_in_reach(book: RoleBook, start: Role) -> list[Role]:
+    """Return a role and every role that it reaches over edges, the nearest first."""
+    names = dict.fromkeys([start.name, *routes(book.roles, start.name)])
+    return [book.roles[name] for name in names]
+
+
+def require_reach(setup: Setup, start: Role, model_for: Callable[[Role], Model]) -> None:
+    """Refuse to start with an edge to nobody or a broken script in reach.
+
+    Only a role with a script of its own opens its model, so that others cost nothing here.
+
+    Raises:
+        RoleError: an edge leads to a role that does not exist.
+        ConfigError: a script file does not exist.
+        ScriptFileError: a script cannot be read.
+    """
+    reach = roles_in_reach(setup.book, start)
+    require([finding for role in reach for finding in check_edges(setup.book, role)])
+    for role in reach:
+        if role.model.startswith(SCRIPT):
+            model_for(role)
+
+
+def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:
+    """Refuse to start with a role in reach whose tools are all missing.
+
+    Raises:
+        RoleError: naming the entries and their place.
+    """
+    if catalog.failed and not catalog.tools:
+        failures = "; ".join(catalog.failed.values())
+        raise RoleError(f"no MCP server could be started: {failures}", remedy="Run: hub doctor")
+    names = list(catalog.tools)
+    for role in roles_in_reach(setup.book, start):
+        require(list(check_tools(setup.book, role, names)))
+
+
+def rule_problems(setup: Setup, start: Role, tool_names: Collection[str]) -> list[str]:
+    """Return the permission rules of the settings and of the roles in reach that do nothing."""
+    own = [
+        rule for role in roles_in_reach(setup.book, start) for rule in rules_of(setup.book, role)
+    ]
+    rules = [*setup.loaded.rules(), *own]
+    dead = dead_rules(rules, tool_names, unlisted_servers(setup.loaded, tool_names))
+    return [f"{rule.origin}: {words}" for rule, words in dead]
+
+
+def check_team(loaded: Loaded, book: RoleBook, tool_names: Collection[str]) -> list[Finding]:
+    """Check roles and permission rules over the tools that are known; errors come first.
+
+    A finding about the settings has no role.
+    """
+    unlisted = unlisted_servers(loaded, tool_names)
+    found = check(book, tool_names, unlisted=unlisted)
+    settings = [
+        Finding("warning", "", words, rule.origin)
+        for rule, words in dead_rules(loaded.rules(), tool_names, unlisted)
+    ]
+    errors = sum(finding.severity == "error" for finding in found)
+    return [*found[:errors], *settings, *found[errors:]]
+
+
+def unlisted_servers(loaded: Loaded, tool_names: Collection[str]) -> set[str]:
+    """Return the servers of the settings, the withheld ones included, that have no known tool."""
+    keys = [split_key(key) or ("",) for key in loaded.withheld]
+    withheld = {key[1] for key in keys if key[0] == "servers" and len(key) > 1}
+    return {*loaded.settings.servers, *withheld} - {name.partition("__")[0] for name in tool_names}
