@@ -12,6 +12,7 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 from msgspec import Struct, field
 
+from hub.connections.launching import launch_line
 from hub.connections.lines import MAX_LINE, Lines
 from hub.connections.mending import message_of
 from hub.connections.watch import Watch
@@ -59,7 +60,7 @@ async def stdio_transport(
     Raises:
         LaunchError: the program cannot be started.
     """
-    process = await start(argv, env=env, cwd=cwd)
+    process = await start(launch_line(argv, env), env=env, cwd=cwd)
     send_in, receive_in = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     # Without a bound, so that a server that does not read holds up none of its callers.
     send_out, receive_out = anyio.create_memory_object_stream[SessionMessage](math.inf)

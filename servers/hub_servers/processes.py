@@ -116,7 +116,7 @@ class GroupProcess:
 
 
 async def start(
-    argv: Sequence[str],
+    argv: Sequence[str] | str,
     *,
     env: Mapping[str, str],
     cwd: str | Path | None = None,
@@ -126,20 +126,22 @@ async def start(
 ) -> GroupProcess:
     """Start a program as the leader of its own group and session.
 
+    ``argv`` is a line only where Windows needs one for a batch file quoted as ``cmd.exe`` reads it.
     ``env`` is the whole environment (see `hub_servers.environment`); a cancellation during the
     start takes effect after it, so a group that exists is always handed to the caller.
 
     Raises:
         LaunchError: the program, or the folder to start it in, cannot be used.
     """
+    program = argv if isinstance(argv, str) else argv[0]
     try:
         token = SUPERVISOR.announce()
     except OSError as error:
-        raise LaunchError(argv[0], f"its supervisor does not start ({error})") from error
+        raise LaunchError(program, f"its supervisor does not start ({error})") from error
     try:
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                list(argv),
+                argv if isinstance(argv, str) else list(argv),
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -149,13 +151,13 @@ async def start(
             )
     except (OSError, ValueError) as error:
         SUPERVISOR.failed(token)
-        raise LaunchError(argv[0], _reason(error, argv[0], cwd)) from error
+        raise LaunchError(program, _reason(error, program, cwd)) from error
     group = GroupProcess(process, process.pid)
     try:
         SUPERVISOR.started(token, group.pgid)
     except OSError as error:
         await group.aclose()
-        raise LaunchError(argv[0], f"its supervisor is gone ({error})") from error
+        raise LaunchError(program, f"its supervisor is gone ({error})") from error
     return group
 
 
