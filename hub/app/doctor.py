@@ -3,73 +3,53 @@
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from difflib import get_close_matches
-from importlib import import_module, metadata
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from importlib import metadata
 from pathlib import Path
-from typing import Literal, cast
-from urllib.parse import urlsplit
 
 import anyio
-import anyio.to_thread
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from hub.app.endpoints import start_role, tell_models
 from hub.app.faults import one_fault
+from hub.app.findings import Finding, broken, of_server
 from hub.app.inspect import lazy_servers
 from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_setup
 from hub.catalog.catalog import Catalog
 from hub.config.layers import Sources, load_settings
-from hub.config.models import model_spec
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
 from hub.config.servers import server_specs
 from hub.core import events as ev
 from hub.core.errors import HubError
-from hub.core.modelspec import ModelSpec
 from hub.core.servers import ServerSpec
-from hub.core.team import Origin
 
-State = Literal["ok", "warning", "error"]
 DISTRIBUTION = "dispatch-hub"
-MODEL_SECONDS = 20.0
-"""How long the model's endpoint may take to list its models."""
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<|==)\s*(\d+(?:\.\d+)*)")
-
-
-class Finding(Struct, frozen=True):
-    """One thing that was looked at."""
-
-    check: str
-    """What was looked at: ``python``, ``packages``, ``settings``, ``roles``, ``state``, ``trust``,
-    ``model`` or ``server NAME``."""
-    state: State
-    message: str
-    remedy: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the fields by name, for JSON."""
-        return asdict(self)
 
 
 async def examine(
     workspace: Path,
     *,
     model: str | None = None,
+    team: Path | None = None,
     environ: Mapping[str, str] | None = None,
     tell: Callable[[Finding], None],
 ) -> None:
-    """Look at everything, and tell each finding as soon as it is known.
+    """Look at all that a run would need, and tell each finding as soon as it is known.
 
     Raises:
-        UsageError: the workspace is no folder.
+        UsageError: the workspace or the team's folder is no folder.
     """
     tell(python_version(sys.version_info[:3]))
     tell(packages())
-    sources = find_sources(workspace, environ=environ)
+    sources = find_sources(
+        workspace, environ=environ, flags={"model": (model, "--model")}, team=team
+    )
     tell(state_folder(sources.paths.state))
     found = files(sources)
     for finding in found:
@@ -84,14 +64,8 @@ async def examine(
     for finding in withheld(setup):
         tell(finding)
     async with one_fault(), anyio.create_task_group() as group:
-        group.start_soon(_tell_model, setup, model, tell)
+        group.start_soon(partial(tell_models, setup, named=model is not None, tell=tell))
         group.start_soon(_tell_servers_and_roles, setup, tell)
-
-
-def broken(name: str, error: HubError) -> Finding:
-    """Return the finding for a fault."""
-    where = f"{error.where}: " if error.where else ""
-    return Finding(name, "error", f"{where}{error.message}", error.remedy)
 
 
 def python_version(version: Sequence[int]) -> Finding:
@@ -162,6 +136,7 @@ def files(sources: Sources) -> list[Finding]:
         folder / SETTINGS,
         folder / LOCAL_SETTINGS,
         sources.project / MCP_JSON,
+        *([sources.team / SETTINGS] if sources.team else []),
     )
     present = [str(path) for path in paths if path.exists()]
     try:
@@ -185,6 +160,8 @@ def roles(setup: Setup, tools: Collection[str]) -> list[Finding]:
         for item in check_team(setup.loaded, setup.book, tools)
         if item.severity != "info"
     ]
+    if lost := start_role(setup):
+        found.insert(0, lost)
     if any(item.state == "error" for item in found):
         return found
     return [Finding("roles", "ok", ", ".join(sorted(setup.book.roles))), *found]
@@ -196,56 +173,6 @@ def withheld(setup: Setup) -> list[Finding]:
         Finding("trust", "warning", f"withheld: {part}", "Look at it with: hub trust")
         for part in setup.withheld
     ]
-
-
-async def _tell_model(setup: Setup, name: str | None, tell: Callable[[Finding], None]) -> None:
-    try:
-        origin = Origin("flag", "--model") if name else None
-        spec = model_spec(setup.loaded, name, origin=origin)
-        tell(await _model(spec))
-    except HubError as error:
-        tell(broken("model", error))
-
-
-async def _model(spec: ModelSpec | str) -> Finding:
-    """Look at whether the model's endpoint answers and knows the model.
-
-    Raises:
-        HubError: it does not answer as an endpoint should.
-    """
-    if isinstance(spec, str):
-        return Finding("model", "ok", f"{spec}, which needs no endpoint")
-    # The package behind it takes 0.4 s to import.
-    listing = await anyio.to_thread.run_sync(import_module, "hub.models.chat.listing")
-    ask = cast(Callable[[ModelSpec], Awaitable[Sequence[str] | None]], listing.list_models)
-    where = _address(spec.base_url) or "the default endpoint"
-    started = anyio.current_time()
-    names: Sequence[str] | None = None
-    with anyio.move_on_after(MODEL_SECONDS) as limit:
-        names = await ask(spec)
-    if limit.cancelled_caught:
-        text = f"{where} did not answer within {MODEL_SECONDS:g} s"
-        return Finding("model", "error", text, "Check that the server is up and can be reached.")
-    if names is None:
-        text = f"{where} answers, but has no list of models to find {spec.model!r} in"
-        return Finding("model", "warning", text, "Most base URLs end with /v1; check this one.")
-    if spec.model not in names:
-        return _unlisted(spec.model, where, names)
-    took = anyio.current_time() - started
-    return Finding("model", "ok", f"{spec.model} at {where}, {took:.1f} s")
-
-
-def _address(url: str) -> str:
-    """Return a URL without user, password and query, which may be secrets."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if url else ""
-
-
-def _unlisted(model: str, where: str, names: Sequence[str]) -> Finding:
-    near = get_close_matches(model, names, n=1)
-    known = f"It lists: {', '.join(sorted(names)[:8])}." if names else "It lists none."
-    remedy = f"Did you mean {near[0]!r}? {known}" if near else known
-    return Finding("model", "warning", f"{where} answers, but does not list {model!r}", remedy)
 
 
 async def _tell_servers_and_roles(setup: Setup, tell: Callable[[Finding], None]) -> None:
@@ -285,8 +212,11 @@ async def _tell_server(
         listing = await servers.listing(spec.name)
     except HubError as error:
         finding = broken(name, error)
-        if said := stderr.get(spec.name, "").strip():
-            finding = replace(finding, message=f"{finding.message}; it wrote:\n{said}")
+        message = of_server(spec.name, finding.message)
+        said = stderr.get(spec.name, "").strip()
+        if said and said not in message:
+            message = f"{message}; it wrote:\n{said}"
+        finding = replace(finding, message=message)
         tell(finding)
         return
     took = anyio.current_time() - started

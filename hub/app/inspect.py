@@ -11,6 +11,7 @@ import anyio
 from msgspec import Struct
 
 from hub.app.faults import one_fault
+from hub.app.findings import of_server
 from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
@@ -166,7 +167,7 @@ async def load_whole_team(
             catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
         finally:
             servers.stop()
-    failed = tuple(f"server {name}: {why}" for name, why in catalog.failed.items())
+    failed = tuple(f"server {name}: {of_server(name, why)}" for name, why in catalog.failed.items())
     return Team(setup.loaded, setup.book, tuple(catalog.tools), failed)
 
 

@@ -6,10 +6,11 @@ from typing import Annotated
 import anyio
 import typer
 
-from hub.app.doctor import Finding, examine
+from hub.app.doctor import examine
+from hub.app.findings import Finding
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, marked, paragraph, show
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, TeamFolder
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -21,10 +22,15 @@ MARKS: dict[str, tuple[str, Colour]] = {
 }
 
 
-@app.command(epilog=examples("hub doctor", "hub doctor -C ../site --model gpt-5 --json"))
+@app.command(
+    epilog=examples(
+        "hub doctor", "hub doctor -C ../site --model gpt-5 --json", "hub doctor --team ../team"
+    )
+)
 def doctor(
     *,
     directory: Directory = Path(),
+    team: TeamFolder = None,
     model: Annotated[str | None, typer.Option(help="Look at this model.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -32,7 +38,7 @@ def doctor(
     findings: list[Finding] = []
 
     async def look() -> None:
-        await examine(directory, model=model, tell=tell)
+        await examine(directory, model=model, team=team, tell=tell)
 
     def tell(finding: Finding) -> None:
         findings.append(finding)

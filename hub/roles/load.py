@@ -136,7 +136,7 @@ def _twins(roles: Sequence[ReadRole]) -> list[Problem]:
         if twin is not role:
             problems.append(
                 Problem(
-                    f"two roles are named {role.name!r}: {twin.origin.path} and {role.origin.path}",
+                    f"this is the second role named {role.name!r}, beside {twin.origin.path}",
                     str(role.origin),
                     "Rename one of them, or remove it.",
                 )

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from hub.app import doctor
-from hub.app.doctor import Finding
+from hub.app.findings import Finding, broken
 from hub.app.setup import find_sources, load_setup
 from hub.config.schema import BUNDLED
-from hub.core.errors import UsageError
+from hub.core.errors import RoleError, UsageError
 
 KEY = "sk-right-key"
 
@@ -73,13 +73,15 @@ def look(tmp_path: Path, environ: dict[str, str]) -> Look:
     (tmp_path / "config" / "hub").mkdir(parents=True)
     (tmp_path / "config" / "hub" / "config.yaml").write_text(off, encoding="utf-8")
 
-    def run(check: str, model: str | None = None, **more: str) -> list[Finding]:
+    def run(
+        check: str, model: str | None = None, team: Path | None = None, **more: str
+    ) -> list[Finding]:
         found: list[Finding] = []
 
         async def examine() -> None:
             with anyio.fail_after(30):
                 await doctor.examine(
-                    project, model=model, environ={**environ, **more}, tell=found.append
+                    project, model=model, team=team, environ={**environ, **more}, tell=found.append
                 )
 
         anyio.run(examine)
@@ -206,11 +208,14 @@ def test_an_address_where_nobody_answers_is_an_error(look: Look) -> None:
 
 
 def test_a_script_needs_no_endpoint(look: Look, tmp_path: Path) -> None:
-    """A script model is fine when its file is there."""
+    """A script model is fine when its file is there and can be read as a script."""
     script = tmp_path / "team.yaml"
     (missing,) = look("model", model=f"script:{script}")
     assert missing.state == "error"
-    script.write_text("{}", encoding="utf-8")
+    script.write_text("script: 1\nturns: [{txet: hi}]\n", encoding="utf-8")
+    (broken,) = look("model", model=f"script:{script}")
+    assert (broken.state, f"{script}:2" in broken.message) == ("error", True)
+    script.write_text("script: 1\nturns: [{text: hi}]\n", encoding="utf-8")
     (found,) = look("model", model=f"script:{script}")
     assert found.state == "ok"
 
@@ -263,3 +268,55 @@ def test_a_role_whose_tools_are_all_missing_is_an_error_with_its_place(
     found = [finding for finding in look("roles") if finding.message.startswith("bad:")]
     assert found[0].state == "error"
     assert "bad.md:2" in found[0].remedy
+
+
+def test_the_models_of_the_role_that_a_run_starts_with_and_of_its_reach_are_looked_at(
+    look: Look, endpoint: str, tmp_path: Path
+) -> None:
+    """What ``role:`` names counts, not what no role uses; each model is told once."""
+    roles = tmp_path / "team" / "roles"
+    roles.mkdir(parents=True)
+    front = {
+        "boss": "user_facing: true\nmodel: small-1\ndispatch: [hand, tool]",
+        "hand": "model: small-2\ndispatch: [tool]",
+        "tool": "model: script:none.yaml",
+        "other": "model: script:elsewhere.yaml",
+    }
+    for name, text in front.items():
+        (roles / f"{name}.md").write_text(f"---\n{text}\n---\nx\n", encoding="utf-8")
+    settings = tmp_path / "team" / "config.yaml"
+    settings.write_text("role: boss\n", encoding="utf-8")
+    env = {"OPENAI_BASE_URL": f"{endpoint}/v1", "OPENAI_API_KEY": KEY}
+    found = look("model", team=tmp_path / "team", **env)
+    told = {f.message.partition("(for ")[2]: (f.state, f.message) for f in found}
+    assert set(told) == {"boss)", "hand)", "tool)"}
+    assert [told[key][0] for key in ("boss)", "hand)", "tool)")] == ["ok", "warning", "error"]
+    assert str(roles / "none.yaml") in told["tool)"][1]
+    assert str(settings) in look("settings", team=tmp_path / "team")[0].message
+
+
+def test_a_model_named_by_a_flag_is_looked_at_although_the_roles_have_their_own(
+    look: Look, tmp_path: Path
+) -> None:
+    """Whoever names it wants to know of it."""
+    roles = tmp_path / "team" / "roles"
+    roles.mkdir(parents=True)
+    (roles / "s.yaml.script").write_text("script: 1\nturns: [{text: hi}]\n", encoding="utf-8")
+    text = "---\nuser_facing: true\nmodel: script:s.yaml.script\n---\nx\n"
+    (roles / "lead.md").write_text(text, encoding="utf-8")
+    found = look("model", team=tmp_path / "team", model="script:/no/such.yaml")
+    assert sorted(f.state for f in found) == ["error", "ok"]
+
+
+def test_a_role_to_start_with_that_does_not_exist_is_an_error(look: Look) -> None:
+    """With the place of the setting and the nearest name."""
+    found = look("roles", HUB_ROLE="laed")[0]
+    assert (found.state, found.message) == ("error", "HUB_ROLE (role): there is no role 'laed'")
+    assert "Did you mean 'lead'?" in found.remedy
+
+
+def test_a_place_that_the_message_names_is_not_told_twice() -> None:
+    """One path is enough for one line."""
+    error = RoleError("a.md:3 is odd", where="a.md:3 (name)")
+    assert broken("roles", error).message == "a.md:3 is odd"
+    assert broken("roles", RoleError("odd", where="a.md:3")).message == "a.md:3: odd"

@@ -22,7 +22,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "team.yaml").write_text("script: 1", encoding="utf-8")
+    (tmp_path / "team.yaml").write_text("script: 1\nturns: [{text: hi}]", encoding="utf-8")
     return lambda *arguments: CliRunner().invoke(
         app, ["doctor", "-C", str(tmp_path / "folder"), *arguments]
     )

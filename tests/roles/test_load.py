@@ -106,7 +106,7 @@ def test_two_roles_of_one_name_in_a_folder_are_an_error_with_both_paths(folders:
     second = folders.write("user", "b.yaml", "name: same\n")
     error = error_of(folders)
     assert str(first) in error.message
-    assert str(second) in error.message
+    assert str(second) in error.where
     assert error.where == f"{second}:1"
     assert error.exit_code == 2
 
