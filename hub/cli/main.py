@@ -37,6 +37,10 @@ CONTROL_FLOW: tuple[type[BaseException], ...] = (
 """What the library itself turns into an exit."""
 
 
+PYDANTIC = "Value error, "
+"""What the library puts before the message of a value that it refuses."""
+
+
 class MainGroup(LazyGroup):
     """The commands of ``hub``; a fault of any of them ends as a message."""
 
@@ -46,6 +50,9 @@ class MainGroup(LazyGroup):
         """Run the command; a fault becomes a message and an exit code."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.replace(PYDANTIC, "", 1)
+            raise
         except CONTROL_FLOW:
             raise
         except Exception as error:  # noqa: BLE001 - the top: every fault ends here as a message

@@ -114,7 +114,7 @@ def _expected(detail: ErrorDetails) -> str:
         case "greater_than":
             return f"more than {context['gt']:g}"
         case kind:
-            return _EXPECTED.get(kind, detail["msg"])
+            return _EXPECTED.get(kind, detail["msg"].removeprefix("Value error, "))
 
 
 def _got(value: object, path: KeyPath) -> str:

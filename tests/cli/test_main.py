@@ -146,3 +146,11 @@ def test_the_console_script_is_this_entry_point(tmp_path: Path) -> None:
     """``python -m hub.cli.main`` behaves as the installed script, from any folder."""
     done = hub("--version", cwd=tmp_path)
     assert done.stdout == f"hub {__version__}\n"
+
+
+def test_a_value_that_is_refused_is_told_in_our_words() -> None:
+    """No prefix of a library."""
+    result = RUNNER.invoke(app, ["run", "x", "--mode", "wide"])
+    assert result.exit_code == 2
+    assert "Value error" not in result.stderr
+    assert "'--mode': 'wide' is not one of 'default'" in result.stderr
