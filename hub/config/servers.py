@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+from hub.config.keys import dotted
 from hub.config.layers import Loaded
 from hub.config.problems import Problem, fault
 from hub.config.schema import BUNDLED, ServerEntry
@@ -100,7 +101,12 @@ def _spec(loaded: Loaded, name: str, entry: ServerEntry, origin: Origin) -> Serv
         call_timeout=entry.call_timeout,
         allow=entry.allow,
         deny=entry.deny,
-        tools={tool: ToolRule(**rule.model_dump()) for tool, rule in entry.tools.items()},
+        tools={
+            tool: ToolRule(
+                **rule.model_dump(), origin=loaded.origin(dotted(("servers", name, "tools", tool)))
+            )
+            for tool, rule in entry.tools.items()
+        },
         idle_timeout=entry.idle_timeout,
         stateful=entry.stateful or "",
         serial=entry.serial,

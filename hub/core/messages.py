@@ -102,6 +102,8 @@ class ToolSpec(Struct, frozen=True):
     """The server that owns it; empty for the hub's own tools."""
     tool: str = ""
     """The name that the server knows it by."""
+    other_names: tuple[str, ...] = ()
+    """Names that it would have without renaming and aliases; rules speak of it by any of them."""
     read_only: bool = False
     """It changes nothing; may run beside other read-only calls."""
     destructive: bool = False

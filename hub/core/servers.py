@@ -26,6 +26,8 @@ class ToolRule(Struct, frozen=True):
     """Arguments that no model sees or may give; their values come from ``defaults``."""
     idempotent: bool | None = None
     """Whether a call may be repeated when it may have run; None takes the pinned annotation."""
+    origin: Origin = field(default_factory=lambda: Origin("default"))
+    """Where the rule stands."""
 
 
 class OAuth(Struct, frozen=True):

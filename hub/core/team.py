@@ -87,11 +87,17 @@ class Grant(Struct, frozen=True):
     also: tuple[tuple[str, ...], ...] = ()
     """Further pattern lists, one for each edge on the way down; a name must match in each."""
 
-    def admits(self, name: str) -> bool:
-        """Say whether a tool of this name is within the grant."""
-        if matches_any(name, self.disallowed_tools) or not matches_any(name, self.tools):
+    def admits(self, *names: str) -> bool:
+        """Say whether a tool that goes by these names is within the grant.
+
+        Each list may speak of it by any of them, so that a ban on one is a ban on the tool.
+        """
+        if any(matches_any(name, self.disallowed_tools) for name in names):
             return False
-        return all(matches_any(name, patterns) for patterns in self.also)
+        return all(
+            any(matches_any(name, patterns) for name in names)
+            for patterns in (self.tools, *self.also)
+        )
 
 
 def matches_any(name: str, patterns: tuple[str, ...]) -> bool:

@@ -50,22 +50,26 @@ class Policy(Struct, frozen=True):
     """Servers whose tools are what their names say, since they come with the hub."""
 
     def judge(self, spec: ToolSpec) -> Ruling:
-        """Rule on a call of a tool; the arguments do not count in this form."""
-        if denied := self._first("deny", spec.name):
+        """Rule on a call of a tool; the arguments do not count in this form.
+
+        A rule may speak of a tool by its name or by one that it would have without an alias.
+        """
+        if denied := self._first("deny", spec):
             return denied
         if not spec.server:
             return Ruling("allow", "the hub's own tool")
         if (self.plan or self.mode == "plan") and not self._changes_nothing(spec):
             return Ruling("deny", f"mode plan allows only what changes nothing; {spec.name} may")
-        if asked := self._first("ask", spec.name):
+        if asked := self._first("ask", spec):
             return asked
-        if allowed := self._first("allow", spec.name):
+        if allowed := self._first("allow", spec):
             return allowed
         return self._by_mode(spec)
 
-    def _first(self, effect: Effect, tool: str) -> Ruling | None:
+    def _first(self, effect: Effect, spec: ToolSpec) -> Ruling | None:
+        names = (spec.name, *spec.other_names)
         for rule in self.rules:
-            if rule.effect == effect and rule.matches(tool):
+            if rule.effect == effect and any(rule.matches(name) for name in names):
                 return Ruling(effect, f"{effect} rule {rule.pattern!r}", str(rule.origin))
         return None
 
@@ -88,4 +92,5 @@ class Policy(Struct, frozen=True):
         return spec.read_only or self._is_own(spec, HARMLESS_TOOLS)
 
     def _is_own(self, spec: ToolSpec, names: tuple[str, ...]) -> bool:
-        return spec.server in self.bundled and spec.name in names
+        own = f"{spec.server}__{spec.tool}" if spec.tool else spec.name
+        return spec.server in self.bundled and own in names
