@@ -17,6 +17,7 @@ from hub.core.events.servers import (
     CatalogChanged,
     ServerConnected,
     ServerFailed,
+    ServerQuarantined,
 )
 from hub.core.events.turns import (
     AssistantMessageEvent,
@@ -60,6 +61,7 @@ __all__ = [
     "ServerConnected",
     "ServerFailed",
     "ServerLog",
+    "ServerQuarantined",
     "SessionDone",
     "SessionResumed",
     "SessionStarted",

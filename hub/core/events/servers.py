@@ -37,6 +37,26 @@ class ServerFailed(Event):
     """The last lines that it wrote to stderr."""
 
 
+class ServerQuarantined(Event):
+    """Some of what a server offers is not what was approved, and is held back."""
+
+    type: Literal["server.quarantined"] = "server.quarantined"
+    server: str
+    """Name of the server in the settings."""
+    tools: dict[str, str] = Field(default_factory=dict)
+    """Why, in words, by the server's own name of the tool."""
+    prompts: dict[str, str] = Field(default_factory=dict)
+    """The same for its prompts."""
+    resources: dict[str, str] = Field(default_factory=dict)
+    """The same for its resources and templates, by address."""
+    instructions: str = ""
+    """Why its instructions are held back; empty when they are not."""
+    where: str = ""
+    """File and line that describe the server."""
+    remedy: str = ""
+    """What to do about it."""
+
+
 class CatalogChanged(Event):
     """A server's tools are not those of the cached catalog."""
 

@@ -17,6 +17,7 @@ from hub.core.events.servers import (
     CatalogChanged,
     ServerConnected,
     ServerFailed,
+    ServerQuarantined,
 )
 from hub.core.events.turns import (
     AssistantMessageEvent,
@@ -58,6 +59,7 @@ AnyEvent = (
     | CancelRequested
     | ServerConnected
     | ServerFailed
+    | ServerQuarantined
     | CatalogChanged
     | TurnDone
     | SessionDone
