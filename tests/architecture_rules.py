@@ -12,6 +12,7 @@ ALL_PARTS = frozenset({
     "hooks",
     "pipeline",
     "connections",
+    "pins",
     "catalog",
     "models",
     "context",
@@ -38,6 +39,7 @@ EDGES = {
     ("engine", "pipeline"): "the turn runs its calls through the one path",
     ("pipeline", "permissions"): "the path asks the policy",
     ("pipeline", "hooks"): "the path runs the hooks around a call",
+    ("pins", "config"): "records are written like the other private files of the user",
     ("roles", "config"): "a role file is read, located and complained of like a settings file",
     ("testing", "models"): "the scripted model server speaks the script language of models",
 }
@@ -62,6 +64,7 @@ HOMES = {
     "yaml": ("hub.config", "hub.roles", "hub.models.script", "hub.testing"),
     "jinja2": ("hub.models.script",),
     "jsonschema": ("hub.pipeline", "hub.roles"),
+    "keyring": ("hub.config", "hub.connections"),
 }
 """Beginnings of the modules that may import a library; what is not here may not be imported."""
 
@@ -71,10 +74,10 @@ COMES_WITH = {
 }
 """The declared dependency that brings a library of another name."""
 
-LATE = frozenset({"mcp", "openai", "jinja2", "jsonschema"})
-"""Libraries that are slow to import, so that a function may import them."""
+LATE = frozenset({"mcp", "openai", "jinja2", "jsonschema", "keyring"})
+"""Libraries that are slow to import, or optional, so that a function may import them."""
 
-SLOW = frozenset({"mcp", "openai", "httpx2", "jinja2", "jsonschema"})
+SLOW = frozenset({"mcp", "openai", "httpx2", "jinja2", "jsonschema", "keyring"})
 """Libraries that no command may load unless it talks to a model or a server."""
 
 QUICK_COMMANDS = (

@@ -332,7 +332,9 @@ def test_the_product_keeps_the_rule(name: str) -> None:
 def test_every_import_is_a_declared_dependency() -> None:
     """What is imported is in pyproject.toml, under its own name or that of what brings it."""
     with (ROOT / "pyproject.toml").open("rb") as file:
-        declared = tomllib.load(file)["project"]["dependencies"]
+        project = tomllib.load(file)["project"]
+    extras = project["optional-dependencies"].values()
+    declared = project["dependencies"] + [name for extra in extras for name in extra]
     names = {re.split(r"[<>=!~\[ ]", one)[0].lower().replace("-", "_") for one in declared}
     missing = {one for one in rules.HOMES if rules.COMES_WITH.get(one, one) not in names}
     assert missing == set()

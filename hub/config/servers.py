@@ -42,6 +42,15 @@ def server_specs(loaded: Loaded) -> list[ServerSpec]:
     return specs
 
 
+def server_spec(loaded: Loaded, name: str) -> ServerSpec | None:
+    """Return the spec of one server; None when there is none or its entry cannot be used."""
+    entry = loaded.settings.servers.get(name)
+    if entry is None or not entry.enabled:
+        return None
+    origin = _origin(loaded, name, entry)
+    return None if _problem(name, entry, origin) else _spec(loaded, name, entry, origin)
+
+
 def bundled_servers(loaded: Loaded) -> frozenset[str]:
     """Return the servers that come with the hub and that nothing of the same name replaces."""
     entries = loaded.settings.servers
@@ -74,7 +83,7 @@ def _problem(name: str, entry: ServerEntry, origin: Origin) -> Problem | None:
         strange.append(f"transport: {entry.transport}")
     if strange:
         return Problem(f"{' and '.join(strange)} cannot stand beside {kinds[0]}", where)
-    if entry.url and not entry.url.startswith(("http://", "https://", "${env:")):
+    if entry.url and not entry.url.startswith(("http://", "https://", "${env:", "${keyring:")):
         return Problem(f"the url {entry.url!r} has to begin with https:// or http://", where)
     return None
 

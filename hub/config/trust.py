@@ -8,7 +8,7 @@ exactly those parts; a change of one of them asks again.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from hub.config.keys import KeyPath, dotted, is_secret
 from hub.config.layers import PROJECT_LAYERS, Loaded, fold
 from hub.config.models import SCRIPT
+from hub.config.references import holds_reference
 from hub.config.sources import Layer
 from hub.config.trust_store import TrustStore
 from hub.core.team import MODE_ORDER, Origin, PermissionMode, Role
@@ -97,8 +98,16 @@ def withhold_roles(roles: Mapping[str, Role], parts: Iterable[Part]) -> dict[str
     return {name: _tamed(role) if name in named else role for name, role in roles.items()}
 
 
-def apply_trust(loaded: Loaded, roles: Mapping[str, Role], store: TrustStore) -> Trusted:
+def apply_trust(
+    loaded: Loaded,
+    roles: Mapping[str, Role],
+    store: TrustStore,
+    *,
+    approved: Collection[str] = (),
+) -> Trusted:
     """Withhold what the project asks for, unless the user trusts the workspace as it is now.
+
+    ``approved`` names servers that the user approved one by one; they are let through.
 
     Raises:
         ConfigError: the trust records cannot be read.
@@ -106,6 +115,7 @@ def apply_trust(loaded: Loaded, roles: Mapping[str, Role], store: TrustStore) ->
     parts = active_parts(loaded, roles.values())
     if not parts or store.is_trusted(loaded.sources.project, digest(parts)):
         return Trusted(loaded, roles)
+    parts = [part for part in parts if part.kind != "server" or part.name not in approved]
     return Trusted(withhold(loaded, parts), withhold_roles(roles, parts), tuple(parts))
 
 
@@ -234,7 +244,7 @@ def _hidden(value: Any, path: KeyPath) -> Any:
     """Replace literal secrets by a digest; a server's variables stay, to be judged."""
     if isinstance(value, dict):
         return {key: _hidden(below, (*path, key)) for key, below in value.items()}
-    if isinstance(value, str) and value and "${env:" not in value and _is_hidden(path):
+    if isinstance(value, str) and value and not holds_reference(value) and _is_hidden(path):
         return f"sha256:{hashlib.sha256(value.encode()).hexdigest()[:12]}"
     return value
 

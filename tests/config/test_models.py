@@ -83,7 +83,7 @@ def test_a_missing_variable_names_key_file_line_and_remedy(place: Any) -> None:
 
 def test_a_reference_of_another_kind_is_refused(place: Any) -> None:
     """It must not be sent as if it were a key."""
-    place.user("models:\n  a: {base_url: 'https://h.test', api_key: '${keyring:x}'}\n")
+    place.user("models:\n  a: {base_url: 'https://h.test', api_key: '${file:x}'}\n")
     with pytest.raises(ConfigError, match="not supported by this version"):
         spec(place, "a")
 
