@@ -7,11 +7,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hub.app.approved import asked_servers, held_back
 from hub.config.layers import Loaded, Sources, load_settings
 from hub.config.paths import find_paths, find_project, tidied
 from hub.config.trust import Part, apply_trust, withhold_roles
 from hub.config.trust_store import TrustStore
 from hub.core.errors import UsageError
+from hub.core.servers import ServerSpec
+from hub.pins.approvals import Approvals
 from hub.roles.files import Defaults
 from hub.roles.load import RoleBook, RoleFolder, load_roles, role_folders
 
@@ -30,6 +33,10 @@ class Setup(Struct, frozen=True):
     """The roles without what is withheld."""
     withheld: tuple[Part, ...]
     """What the project asks for and does not get until it is trusted."""
+    pending: tuple[ServerSpec, ...] = ()
+    """Servers that are withheld until the user approves them, as they would be launched."""
+    asked: Loaded | None = None
+    """The settings with what is withheld; None when nothing is."""
 
 
 def store_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -87,7 +94,10 @@ def load_setup(workspace: Path, sources: Sources) -> Setup:
     """
     loaded = load_settings(sources)
     book = load_book(loaded)
-    trusted = apply_trust(loaded, book.roles, TrustStore(sources.paths.state))
+    asked = asked_servers(loaded, Approvals(sources.paths.state))
+    approved = frozenset(name for name, server in asked.items() if server.approved)
+    store = TrustStore(sources.paths.state)
+    trusted = apply_trust(loaded, book.roles, store, approved=approved)
     if trusted.withheld:
         # Roles take bounds from the settings, so they are read again over those in force.
         book = load_book(trusted.loaded)
@@ -96,6 +106,8 @@ def load_setup(workspace: Path, sources: Sources) -> Setup:
         loaded=trusted.loaded,
         book=replace(book, roles=withhold_roles(book.roles, trusted.withheld)),
         withheld=trusted.withheld,
+        pending=held_back(asked, trusted.withheld),
+        asked=loaded if trusted.withheld else None,
     )
 
 
