@@ -121,7 +121,13 @@ def _start(options: RunOptions) -> _Start:
     info = store.get_session(options.resume)
     _require_same(info.workspace, setup.workspace, info.id)
     role = setup.book.get(options.role or info.role)
-    return _Start(options, setup, role, info.id, reopen(store, info.id, SystemClock()), store)
+    try:
+        store.hold(info.id)
+        stored = reopen(store, info.id, SystemClock())
+    except BaseException:
+        store.close()
+        raise
+    return _Start(options, setup, role, info.id, stored, store)
 
 
 def _require_same(stored: str, workspace: Path, session: str) -> None:

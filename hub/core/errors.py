@@ -4,7 +4,8 @@ HubError                      a fault with a message, a place and a remedy
 ├─ UsageError                 the user must change what was typed or configured (exit 2)
 │  ├─ ConfigError             a settings or server file is wrong
 │  ├─ RoleError               a role file or the role graph is wrong
-│  └─ ScriptFileError         a script file cannot be read
+│  ├─ ScriptFileError         a script file cannot be read
+│  └─ SessionBusyError        another process is at work on the session
 ├─ ModelError                 the model did not answer as needed
 │  └─ ContextOverflowError    the request is longer than the model's window
 ├─ ServerError                an MCP server did not start or did not answer
@@ -73,6 +74,12 @@ class ScriptFileError(UsageError):
     """A script file cannot be read or does not follow the script format."""
 
     code = "script_file_error"
+
+
+class SessionBusyError(UsageError):
+    """Another process, or another hub of this one, is at work on the session."""
+
+    code = "session_busy"
 
 
 class ModelError(HubError):

@@ -32,6 +32,14 @@ class SessionArchive(EventStore, Protocol):
         """Return the sessions that a session dispatched, in the order of their start."""
         ...
 
+    def hold(self, session: str) -> None:
+        """Become the only writer of a stored session and of the tree that it belongs to.
+
+        Raises:
+            SessionBusyError: another writer is at work on the tree.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of what the store holds; it opens again when it is used again."""
         ...

@@ -107,6 +107,9 @@ class MemoryStore:
         parent = self._sessions.get(session)
         return [_with_tree(child) for child in parent.children] if parent else []
 
+    def hold(self, session: str) -> None:
+        """Do nothing; nobody else can write what only this process has."""
+
     def close(self) -> None:
         """Do nothing; memory needs no closing, and what is stored stays."""
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from hub.core.errors import StoreError
+from hub.sessions.leases import TABLE as LEASES
 
 APPLICATION_ID = 0x48554253
 """Marks a database as a store of sessions; ``HUBS`` in ASCII."""
@@ -38,6 +39,7 @@ MIGRATIONS: tuple[Statements, ...] = (
             PRIMARY KEY (session, seq)
         )""",
     ),
+    (LEASES,),
 )
 """What leads from each version to the next one, the first from an empty file to version 1.
 

@@ -8,12 +8,14 @@ the latest transactions, those since the last checkpoint, but never leaves a bro
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from hub.core.errors import StoreError
 from hub.core.events import AnyEvent, Event
 from hub.sessions.faults import store_error, told
+from hub.sessions.leases import Tenant
 from hub.sessions.lines import Log, Skipped, decode, encode, read_log
 from hub.sessions.naming import SHOWN, only_one, unknown
 from hub.sessions.schema import create_private, prepare
@@ -55,6 +57,7 @@ class SqliteStore:
         self._path = path
         self._now = now
         self._opened: sqlite3.Connection | None = None
+        self._tenant = Tenant()
         self._positions: dict[str, int] = {}  # of sessions that were written here; may be behind
 
     def create(self, session: str, *, parent: str, role: str, workspace: str) -> None:
@@ -77,6 +80,8 @@ class SqliteStore:
                 raise StoreError(
                     f"a session {session!r} is stored already", where=str(self._path)
                 ) from None
+            if not parent:
+                self._tenant.take(connection, session, now)
         self._positions[session] = 0
 
     def append(self, event: Event) -> None:
@@ -167,11 +172,31 @@ class SqliteStore:
         """
         return self._infos("WHERE parent = ? AND parent <> '' ORDER BY created, rowid", (session,))
 
+    def hold(self, session: str) -> None:
+        """Become the only writer of a stored session and of the tree that it belongs to.
+
+        Raises:
+            SessionBusyError: a process that runs is at work on the tree.
+            StoreError: the store cannot be used.
+        """
+        root = session
+        while found := self._rows("SELECT parent FROM sessions WHERE id = ?", (root,)):
+            if not found[0][0]:
+                break
+            root = found[0][0]
+        connection = self._connection()
+        with told(self._path, connection):
+            self._tenant.take(connection, root, self._now())
+
     def close(self) -> None:
-        """Close the file; it is opened again when it is used again."""
+        """Give up what it holds and close the file; it is opened again when it is used again."""
         connection, self._opened = self._opened, None
         if connection is not None:
-            connection.close()
+            try:
+                with suppress(sqlite3.Error):  # a lease that stays is taken over later
+                    self._tenant.leave(connection)
+            finally:
+                connection.close()
 
     def _connection(self) -> sqlite3.Connection:
         """Return the open file, creating it if there is none."""
