@@ -1,15 +1,16 @@
 """Where settings come from: files, environment variables and flags, each as one layer."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
 from hub.config.documents import parse_yaml, read_text
-from hub.config.keys import KeyPath, dotted, is_mapping, split_key, type_at
+from hub.config.keys import KeyPath, dotted, is_mapping, names_at, split_key, type_at
 from hub.config.patterns import bad_patterns
-from hub.config.problems import Problem, nearest, validated
+from hub.config.problems import Problem, validated
 from hub.config.schema import Settings
 from hub.core.team import Origin
 
@@ -64,12 +65,34 @@ def env_layer(environ: Mapping[str, str]) -> tuple[Layer, list[Problem], list[st
         if not name.startswith(ENV_PREFIX) or name in NOT_SETTINGS or not text:
             continue
         path = tuple(part.lower() for part in name.removeprefix(ENV_PREFIX).split("__"))
-        if path[0] in Settings.model_fields:
+        right = _nearest_path(path) or _nearest_path(path[:1])
+        advice = f"Did you mean {_variable(right)}?" if right else ""
+        if path[0] not in Settings.model_fields:
+            if advice:
+                notices.append(f"The environment variable {name} is no setting. {advice}")
+        elif right == path[: len(right)]:
             builder.read(path, text, Origin("env", name))
-        elif near := nearest(path[0], Settings.model_fields.keys()):
-            notices.append(f"The environment variable {name} is no setting. {near}")
+        else:
+            where = f"{name} ({dotted(path)})"
+            builder.problems.append(Problem(f"there is no setting {dotted(path)}", where, advice))
     layer = builder.layer()
     return layer, builder.problems + check(layer), notices
+
+
+def _nearest_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the setting that is nearest to a path: itself if it is one, nothing if none is."""
+    right: tuple[str, ...] = ()
+    for part in path:
+        known = names_at(Settings, right)
+        near = [part] if part in known or not known else get_close_matches(part, known, n=1)
+        if not near:
+            return ()
+        right = (*right, near[0])
+    return right
+
+
+def _variable(path: tuple[str, ...]) -> str:
+    return ENV_PREFIX + "__".join(part.upper() for part in path)
 
 
 def flag_layer(

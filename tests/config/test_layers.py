@@ -134,8 +134,40 @@ def test_a_mistyped_variable_is_told_and_a_strange_one_is_ignored(place: Any) ->
     """Other programs have variables that begin with HUB_ as well."""
     loaded = place.load(env={"HUB_MODLE": "x", "HUB_PROTOCOL_QUX": "https"})
     assert loaded.notices == (
-        "The environment variable HUB_MODLE is no setting. Did you mean 'model'?",
+        "The environment variable HUB_MODLE is no setting. Did you mean HUB_MODEL?",
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("HUB_LIMTS__STEPS", "HUB_LIMITS__STEPS"),
+        ("HUB_LIMTS__STEP", "HUB_LIMITS__STEPS"),
+        ("HUB_PERMISION__MOED", "HUB_PERMISSIONS__MODE"),
+        ("HUB_SERVER__GIT__COMAND", "HUB_SERVERS__GIT__COMMAND"),
+        ("HUB_LIMTS__XYZ", "HUB_LIMITS"),
+    ],
+)
+def test_a_mistyped_variable_is_told_with_the_whole_right_name(
+    place: Any, wrong: str, right: str
+) -> None:
+    """What is told can be typed."""
+    assert place.load(env={wrong: "3"}).notices == (
+        f"The environment variable {wrong} is no setting. Did you mean {right}?",
+    )
+
+
+def test_a_variable_of_a_section_that_has_no_such_key_is_an_error_with_the_right_name(
+    place: Any,
+) -> None:
+    """The section is ours, so this is surely a mistake."""
+    with pytest.raises(ConfigError) as caught:
+        place.load(env={"HUB_LIMITS__STEP": "3"})
+    assert caught.value.message == "there is no setting limits.step"
+    assert caught.value.where == "HUB_LIMITS__STEP (limits.step)"
+    assert caught.value.remedy == "Did you mean HUB_LIMITS__STEPS?"
+    with pytest.raises(ConfigError, match="unknown key 'zzz'"):
+        place.load(env={"HUB_LIMITS__ZZZ": "3"})
 
 
 def test_a_flag_that_was_not_given_decides_nothing(place: Any) -> None:
