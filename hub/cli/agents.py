@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from hub.cli.failures import server_failure
+from hub.cli.failures import call_failure, said_of, server_failure
 from hub.core import events as ev
 from hub.core.outcomes import Outcome
 from hub.core.text import one_line
@@ -147,7 +147,7 @@ class RunAgents:
         row.calls.pop(event.call_id, None)
         self._answered(row, event.call_id)
         if event.is_error:
-            row.note = f"{event.name} failed: {event.text[:TAIL]}"
+            row.note = call_failure(event)[:TAIL]
 
     def _answered(self, row: AgentRow, call_id: str) -> None:
         row.asked.discard(call_id)
@@ -177,7 +177,7 @@ class RunAgents:
         row = self.rows.get(self._jobs.get(event.job, ""))
         if row is not None:
             self._end(row, event.outcome, event.at)
-            row.note = _summary(event.result)
+            row.note = said_of(event.result)[:TAIL]
 
     def _report_submitted(self, event: ev.ReportSubmitted) -> None:
         if not event.valid:
@@ -202,16 +202,6 @@ class RunAgents:
         row.ended = at if row.ended is None else row.ended
         row.calls.clear()
         row.asked.clear()
-
-
-def _summary(result: dict[str, Any]) -> str:
-    """Return what a ``dispatch_result`` says first: the report, the error or the partial text."""
-    report, error = result.get("report"), result.get("error")
-    if isinstance(report, dict):
-        return str(report.get("summary", ""))[:TAIL]
-    if isinstance(error, dict):
-        return str(error.get("message", ""))[:TAIL]
-    return str(result.get("partial_text", ""))[-TAIL:]
 
 
 _HANDLERS: dict[str, Callable[[RunAgents, Any], None]] = {

@@ -3,13 +3,26 @@
 from collections.abc import Callable
 from typing import Any
 
-from hub.cli.failures import server_failure
+from hub.cli.failures import call_failure, dispatch_result, ending, said_of, server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.core import events as ev
 from hub.core.text import one_line
 
 WIDTH = 160
 """Characters of one line after the agent's path."""
+REMEDY_WIDTH = 1000
+"""The same for lines that say what is wrong and what to do."""
+WITH_REMEDY = frozenset({
+    "tool.result",
+    "tool.ruling",
+    "model.retry",
+    "job.done",
+    "report.submitted",
+    "server.failed",
+    "catalog.changed",
+    "turn.done",
+})
+"""Events whose lines may say what to do, which stands at their end."""
 SLOW_MS = 1000
 """A tool that took this long gets a second line when it is done."""
 TOLD_OTHERWISE = frozenset({"dispatch", "report"})
@@ -33,7 +46,8 @@ class RunLines:
             return None
         elapsed = short_time(max(event.at - self._start, 0.0))
         agent = one_line(event.agent, WIDTH) or "hub"
-        return f"[{elapsed:>6}] {agent}: {one_line(words, WIDTH)}"
+        room = REMEDY_WIDTH if event.type in WITH_REMEDY else WIDTH
+        return f"[{elapsed:>6}] {agent}: {one_line(words, room)}"
 
     def _session_started(self, event: ev.SessionStarted) -> str:
         if event.parent:
@@ -63,7 +77,8 @@ class RunLines:
 
     def _tool_result(self, event: ev.ToolResultEvent) -> str:
         if event.is_error:
-            return "" if event.kind == "denied" else f"{event.name} failed: {event.text}"
+            told = event.kind == "denied" or dispatch_result(event) is not None
+            return "" if told else call_failure(event)
         if event.duration_ms < SLOW_MS:
             return ""
         return f"{event.name} done in {short_time(event.duration_ms / 1000)}"
@@ -76,14 +91,9 @@ class RunLines:
         return f"dispatches {event.child_agent}: {event.task}"
 
     def _job_done(self, event: ev.JobDone) -> str:
-        report, error = event.result.get("report"), event.result.get("error")
-        said = ""
-        if isinstance(report, dict):
-            said = str(report.get("summary", ""))
-        elif isinstance(error, dict):
-            said = str(error.get("message", ""))
+        said = said_of(event.result)
         agent = self._paths.get(event.job, event.role)
-        return f"{agent} ended, {event.outcome} ({event.stop_reason})" + (said and f": {said}")
+        return f"{agent} ended, {ending(event.outcome, event.stop_reason)}" + (said and f": {said}")
 
     def _report_submitted(self, event: ev.ReportSubmitted) -> str:
         return "" if event.valid else f"report refused: {'; '.join(event.errors)}"
@@ -110,7 +120,7 @@ class RunLines:
         took = short_time(event.duration_ms / 1000)
         error = f": {event.error.get('message', '')}" if event.error else ""
         figures = f"{plural(event.steps, 'step')}, {tokens} tokens, {took}"
-        return f"{event.outcome} ({event.stop_reason}), {figures}{error}"
+        return f"{ending(event.outcome, event.stop_reason)}, {figures}{error}"
 
 
 _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {

@@ -12,6 +12,7 @@ import anyio
 from msgspec import Struct
 
 from hub.app.options import InitInfo, RunOptions
+from hub.cli.failures import GOOD, FailedChildren, ending
 from hub.cli.garbage import keep_imports
 from hub.cli.outlet import Outlet
 from hub.cli.results import ResultWriter
@@ -100,13 +101,14 @@ async def run_task(opener: Opener, options: RunOptions, task: str, faces: Faces)
 async def _run(
     opener: Opener, options: RunOptions, task: str, faces: Faces, stopper: Stopper
 ) -> int:
+    children = FailedChildren()
     async with opener(options) as hub:
         _announce(hub.init, faces)
         stopper.cancel_run = hub.cancel
         faces.outlet.on_broken = partial(hub.cancel, "user")
         try:
             async with hub.ask(task, final=True) as events:
-                await _follow(events, faces)
+                await _follow(events, faces, children)
             result: TurnResult = events.result
         finally:
             stopper.cancel_run = faces.outlet.on_broken = None
@@ -115,7 +117,7 @@ async def _run(
         faces.view.finish()
         faces.outlet.put(faces.writer.result(result, code))
         await faces.outlet.drained()
-        if words := last_words(result, hub.init.workspace, options):
+        if words := last_words(result, hub.init.workspace, options, children):
             faces.view.say(words)
         if faces.outlet.fault:
             faces.view.say(
@@ -126,13 +128,14 @@ async def _run(
     return code
 
 
-async def _follow(events: Stream, faces: Faces) -> None:
+async def _follow(events: Stream, faces: Faces, children: FailedChildren) -> None:
     connected = False
     async for event in events:
         if event.type == "server.connected" and not connected:
             connected = True
             keep_imports()
         faces.view.show(event)
+        children.note(event)
         if line := faces.writer.event(event):
             faces.outlet.put(line)
         if faces.outlet.full:
@@ -150,16 +153,22 @@ def _announce(init: InitInfo, faces: Faces) -> None:
         faces.view.say("this workspace is not trusted; look at what it asks for with: hub trust")
 
 
-def last_words(result: TurnResult, workspace: str, options: RunOptions | None = None) -> str:
+def last_words(
+    result: TurnResult,
+    workspace: str,
+    options: RunOptions | None = None,
+    children: FailedChildren | None = None,
+) -> str:
     """Return what a person must know of a run that did not end well, and how to go on."""
-    if result.outcome in {"done", "partial"}:
+    if result.outcome in GOOD:
         return ""
     session = result.session_id
     if result.outcome == "cancelled":
         folder = "" if Path(workspace) == Path.cwd() else f" -C {shlex.quote(workspace)}"
         return f'cancelled; go on with: hub run --resume {session}{folder}{_again(options)} "…"'
     cause = f": {result.error.message}" if result.error else ""
-    lines = [f"error: {result.outcome} ({result.stop_reason}){cause}"]
+    lines = [f"error: {ending(result.outcome, result.stop_reason)}{cause}"]
+    lines += [f"  {line}" for line in children.lines()] if children else []
     lines += [
         f"  denied: {denied.tool} for {denied.agent}: {denied.reason}"
         for denied in result.denied_calls

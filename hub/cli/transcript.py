@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from hub.app.inspect import Transcript
-from hub.cli.failures import server_failure
+from hub.cli.failures import ending, server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.cli.layout import paragraph, width
 from hub.core import events as ev
@@ -112,7 +112,7 @@ def _job(event: ev.JobStarted) -> tuple[str, str]:
 
 
 def _job_done(event: ev.JobDone) -> tuple[str, str]:
-    return "@", f"{event.role} ended, {event.outcome} ({event.stop_reason})"
+    return "@", f"{event.role} ended, {ending(event.outcome, event.stop_reason)}"
 
 
 def _report(event: ev.ReportSubmitted) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def _turn_done(event: ev.TurnDone) -> tuple[str, str]:
     error = f": {event.error.get('message', '')}" if event.error else ""
     figures = f"{plural(event.steps, 'step')}, {tokens} tokens"
     took = short_time(event.duration_ms / 1000)
-    return "·", f"{event.outcome} ({event.stop_reason}), {figures}, {took}{error}"
+    return "·", f"{ending(event.outcome, event.stop_reason)}, {figures}, {took}{error}"
 
 
 _WORDERS: dict[str, Callable[[Any], tuple[str, str]]] = {
