@@ -10,7 +10,7 @@ import sys
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
@@ -18,14 +18,23 @@ from typing import Any
 
 import typer
 
+from hub.app.findings import Finding
+from hub.app.inspect import Transcript
+from hub.app.options import InitInfo
 from hub.cli.main import app
+from hub.cli.results import result_dict
 from hub.config.table import settings_table
 from hub.core import errors, outcomes
 from hub.core.events import EVENT_TYPES, Call, Event
+from hub.core.jobs import TurnResult
+from hub.sessions.lines import Log
+from hub.sessions.summary import SessionInfo
 
 FOLDER = Path(__file__).parent / "reference"
 REMEDY = "make docs"
 NOTE = "<!-- Written by docs/generate_reference.py; edit the code instead. -->"
+_SESSION = SessionInfo("", "", "", "", 0.0, 0.0)
+_SAME: dict[str, str] = {}
 WIDTH = 88
 """Columns of the commands' help."""
 
@@ -187,6 +196,47 @@ def command_helps() -> Iterator[tuple[tuple[str, ...], str]]:
     return walk(root, ("hub",), None)
 
 
+def json_page() -> str:
+    """Describe what commands print as JSON."""
+    shown = Transcript(_SESSION, Log((), (), 0)).as_dict()
+    more = {
+        "events": "Its stored [events](events.md), in order.",
+        "skipped": "Lines of the log that cannot be read, each with `seq` and `why`.",
+        "children": "The sessions that it dispatched, in the same form.",
+        "exit_code": "What the command exits with.",
+    }
+    session = {"session_id": "id", "parent_session_id": "parent"}
+    return (
+        "\n\n".join([
+            _head("JSON output", "What commands print for programs."),
+            "The id of a session is `session_id` everywhere but in [events](events.md), which are "
+            "a file format of their own and call it `session`.",
+            "## hub run --output json\n\nOne object. Where the run could not be made, `outcome` is "
+            "null and `error` also has `where` and `remedy`.",
+            _keys(result_dict(TurnResult("done", "completed"), 0), TurnResult, more),
+            "## hub run --output stream-json\n\nOne object a line: first this one, of the type "
+            "`init`, then the events, at last the object above with the type `result`.",
+            _keys(InitInfo("", "", "", "", "default").as_dict(), InitInfo, more),
+            "## hub sessions list --json\n\nOne object a line.",
+            _keys(_SESSION.as_dict(), SessionInfo, more, session),
+            "## hub sessions show --json\n\nOne object: the keys above, and",
+            _keys({key: shown[key] for key in shown if key in more}, SessionInfo, more),
+            "## hub doctor --json\n\nOne object: `ok`, and `findings`, a list of objects.",
+            _keys(Finding("", "ok", "").as_dict(), Finding, more),
+        ])
+        + "\n"
+    )
+
+
+def _keys(
+    values: Iterable[str], kind: type[Any], more: dict[str, str], names: dict[str, str] = _SAME
+) -> str:
+    """Return a table of keys; a key is described by the field of its name, or of ``names``."""
+    docs = _documented(kind) | more
+    rows = [f"| `{key}` | {_cell(docs[names.get(key, key)])} |" for key in values]
+    return "| key | meaning |\n|---|---|\n" + "\n".join(rows)
+
+
 def _head(title: str, sentence: str) -> str:
     return f"{NOTE}\n\n# {title}\n\n{sentence}"
 
@@ -279,6 +329,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,
+    "json.md": json_page,
     "settings.md": settings_page,
 }
 

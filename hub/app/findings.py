@@ -17,8 +17,11 @@ class Finding(Struct, frozen=True):
     """What was looked at: ``python``, ``packages``, ``settings``, ``roles``, ``state``, ``trust``,
     ``model`` or ``server NAME``."""
     state: State
+    """``ok``, ``warning`` or ``error``."""
     message: str
+    """What was found."""
     remedy: str = ""
+    """What to do about it; empty when there is nothing to do."""
 
     def as_dict(self) -> dict[str, str]:
         """Return the fields by name, for JSON."""

@@ -249,7 +249,7 @@ def _init(
     loaded = start.setup.loaded
     files = [layer.origin.path for layer in loaded.layers if layer.origin.path]
     return InitInfo(
-        session=start.session,
+        session_id=start.session,
         role=start.role.name,
         model=model,
         workspace=str(start.setup.workspace),

@@ -54,23 +54,31 @@ class ServerState(Struct, frozen=True):
 class InitInfo(Struct, frozen=True):
     """What a run starts with: what loaded, what failed, what is withheld."""
 
-    session: str
+    session_id: str
+    """The session of the root agent."""
     role: str
+    """Who answers."""
     model: str
+    """Name of that role's model."""
     workspace: str
+    """The folder that the team works on."""
     mode: PermissionMode
+    """The widest permission mode of all agents."""
     tools: Sequence[str] = ()
+    """Names of the tools of the root agent."""
     servers: Sequence[ServerState] = ()
+    """The MCP servers, each with ``name``, ``state``, ``tools`` and ``error``."""
     withheld: Sequence[str] = ()
     """What an untrusted workspace asked for and did not get, one line each."""
     config_files: Sequence[str] = ()
+    """The settings files that were read."""
     problems: Sequence[str] = ()
     """What is wrong without being fatal, one line each."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields by name, for JSON."""
         return {
-            "session": self.session,
+            "session_id": self.session_id,
             "role": self.role,
             "model": self.model,
             "workspace": self.workspace,

@@ -126,18 +126,25 @@ class TurnResult(Struct, frozen=True):
     """How one turn ended, and with what."""
 
     outcome: Outcome
+    """How it ended, in one word."""
     stop_reason: StopReason
+    """Why it ended, in detail."""
     text: str = ""
     """The final answer, or what was said before the end when there is none."""
     report: Report | None = None
+    """What it was ended with, when the agent works for a parent."""
     usage: Usage = field(default_factory=Usage)
-    """Tokens of the agent and of everything below it."""
+    """Tokens of the agent and of everything below it, in the whole session."""
     steps: int = 0
+    """Model requests of the agent itself in this turn."""
     denied_calls: tuple[DeniedCall, ...] = ()
     """Denied in this turn, here and below, and not made good by a later call of the same tool."""
     error: Failure | None = None
+    """Why it did not end well: ``kind``, ``message``, ``retryable``."""
     duration_ms: int = 0
+    """Wall time, in milliseconds."""
     session_id: str = ""
+    """The session of the agent."""
 
 
 class JobResult(Struct, frozen=True):

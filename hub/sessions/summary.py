@@ -15,28 +15,34 @@ class SessionInfo(Struct, frozen=True):
     """One stored session in short."""
 
     id: str
+    """The session."""
     parent: str
     """Session of the agent that dispatched it; empty for a root."""
     role: str
+    """Role of the agent."""
     workspace: str
+    """The folder that it worked on."""
     created: float
     """Seconds since 1970."""
     updated: float
     """Time of its latest turn, answer or end, in seconds since 1970."""
     model: str = ""
+    """The model that answered last."""
     title: str = ""
     """First line of what it was first told, printable."""
     outcome: str = ""
     """How its latest turn ended; empty while the turn runs, and for ever when it was killed."""
     turns: int = 0
+    """Prompts that it was given."""
     tokens: int = 0
     """Input and output tokens of its own requests."""
     tree_tokens: int = 0
     """The same with every session below it."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields by name, for JSON."""
-        return asdict(self)
+        """Return the fields for JSON, where ids of sessions are called so."""
+        fields = asdict(self)
+        return {"session_id": fields.pop("id"), "parent_session_id": fields.pop("parent"), **fields}
 
 
 class Change(Struct, frozen=True):

@@ -133,7 +133,7 @@ async def test_a_stream_holds_init_events_and_result(play: Play, story: Any) -> 
     _, out, _ = await play(Player(story.events, DONE), "stream-json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["type"] for line in lines] == ["init", "session.started", "turn.started", "result"]
-    assert lines[0]["session"] == "s-1"
+    assert lines[0]["session_id"] == "s-1"
     assert lines[-1]["exit_code"] == 0
 
 

@@ -141,7 +141,7 @@ def test_the_list_shows_roots_with_task_outcome_and_tokens_of_the_tree(hub: Hub)
     assert lines[1].endswith("lead  done     1      1.0k    Count the files.")
     assert len(lines) == 2
     both = hub("sessions", "list", "--children", "--json").stdout.splitlines()
-    assert {json.loads(line)["id"] for line in both} == {"s-0lead", "s-1child"}
+    assert {json.loads(line)["session_id"] for line in both} == {"s-0lead", "s-1child"}
 
 
 @pytest.mark.usefixtures("family")
@@ -168,8 +168,10 @@ def test_a_transcript_holds_the_children_where_they_were_dispatched(
 def test_a_transcript_as_json_holds_every_event(hub: Hub) -> None:
     """One object: summary, events, children inside."""
     shown = json.loads(hub("sessions", "show", "s-0lead", "--json").stdout)
-    assert (shown["id"], len(shown["events"])) == ("s-0lead", 11)
-    assert [child["id"] for child in shown["children"]] == ["s-1child"]
+    assert (shown["session_id"], len(shown["events"])) == ("s-0lead", 11)
+    [child] = shown["children"]
+    assert (child["session_id"], child["parent_session_id"]) == ("s-1child", "s-0lead")
+    assert (shown["parent_session_id"], "id" in shown) == ("", False)
     assert shown["children"][0]["events"][2]["arguments"] == f'{{"pattern":"{BAD}"}}'
     assert ev.parse_event(json.dumps(shown["events"][0])).session == "s-0lead"
 
