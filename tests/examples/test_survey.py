@@ -112,6 +112,28 @@ def test_both_children_run_in_parallel_and_end_with_reports_that_fit_their_schem
     assert [report["valid"] for report in reports] == [True, True]
 
 
+def test_only_links_that_are_broken_end_in_failed_calls(tmp_path):
+    """Whoever watches the demo sees no failure where nothing is wrong."""
+    folder = tmp_path / "folder"
+    make_folder(folder, scale=2)
+    (folder / "docs" / "more.md").write_text("[a](.) [b](../src/) [c](../docs) [d](../wide.txt)\n")
+    (folder / "wide.txt").write_text("x")
+    line = [sys.executable, "-m", "hub", "run", "Survey", "--team", str(TEAM)]
+    done = subprocess.run(
+        [*line, "-C", str(folder), "--output", "stream-json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        encoding="utf-8",
+    )
+    events = [json.loads(text) for text in done.stdout.splitlines()]
+    failed = [event["text"] for event in events if event.get("is_error")]
+    assert len(failed) == 2
+    assert all("missing_" in text for text in failed)
+    assert "Checked 10 links between documents: 2 broken." in events[-1]["text"]
+
+
 @pytest.mark.thirdparty
 def test_the_history_comes_from_a_real_git_server(tmp_path):
     """With a git MCP server and a repository, the latest commits are told."""
