@@ -1,36 +1,32 @@
 """The catalog: every tool that an agent could see, under its model-facing name."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import anyio
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hub.catalog.cache import ListingCache
-from hub.catalog.names import model_name
-from hub.catalog.schemas import BROKEN, Untranslatable, lowered
+from hub.catalog.explain import Explained, Profile
+from hub.catalog.items import Item, McpTool
+from hub.catalog.offering import aliased, gated
+from hub.catalog.shelf import Shelf, stocked
 from hub.core import events as ev
 from hub.core.errors import ServerError
 from hub.core.listings import listing_change
-from hub.core.messages import ToolOutcome, ToolSpec
-from hub.core.ports import CallContext, RemoteTool, ServerListing, Servers
+from hub.core.offers import Offers
+from hub.core.ports import (
+    Pins,
+    Quarantine,
+    RemotePrompt,
+    RemoteResource,
+    ServerListing,
+    Servers,
+)
 from hub.core.servers import ServerSpec
-from hub.core.team import matches_any
 
-
-class McpTool:
-    """The Tool port over a tool of an MCP server."""
-
-    def __init__(self, spec: ToolSpec, schema: dict[str, Any], servers: Servers) -> None:
-        self.spec = spec
-        """How it is offered."""
-        self.validation_schema = schema
-        """What its arguments are checked against: the server's own schema, unless it is broken."""
-        self._servers = servers
-
-    async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
-        """Call the tool at its server."""
-        return await self._servers.call(self.spec.server, self.spec.tool, arguments, context)
+_NO_OFFERS = Offers()
+_NOTHING_HELD = Quarantine()
 
 
 class Catalog(Struct):
@@ -46,52 +42,119 @@ class Catalog(Struct):
     """Servers that were started for this catalog, with the number of their tools."""
     failed: dict[str, str] = field(default_factory=dict)
     """Servers that could not be listed, and why."""
+    shelves: dict[str, Shelf] = field(default_factory=dict)
+    """What each server brings in, by its name."""
+    withheld: list[Item] = field(default_factory=list)
+    """Every tool that is not offered, each with its reason."""
+    contested: dict[str, Item] = field(default_factory=dict)
+    """The first owner of each name that more than one tool would have; none has it."""
+    prompts: dict[str, RemotePrompt] = field(default_factory=dict)
+    """By ``server:prompt``."""
+    resources: dict[str, tuple[RemoteResource, ...]] = field(default_factory=dict)
+    """By server; only those that have some."""
 
-    def add(self, spec: ServerSpec, listing: ServerListing, servers: Servers) -> int:
-        """Take in the tools of a server, less those that its settings hide; return how many."""
-        count = 0
-        names = [tool.name for tool in listing.tools]
-        for key, patterns in (("allow", spec.allow), ("deny", spec.deny)):
-            self.problems += [
-                f"{spec.origin} (servers.{spec.name}.{key}): {pattern!r} matches no tool"
-                for pattern in patterns
-                if pattern != "*" and not any(matches_any(name, (pattern,)) for name in names)
-            ]
-        for tool in listing.tools:
-            if matches_any(tool.name, spec.allow) and not matches_any(tool.name, spec.deny):
-                count += self._take(spec.name, tool, servers)
-        self.problems += [f"MCP server {spec.name!r}: {text}" for text in listing.warnings]
+    def add(
+        self,
+        spec: ServerSpec,
+        listing: ServerListing,
+        servers: Servers,
+        quarantine: Quarantine = _NOTHING_HELD,
+    ) -> int:
+        """Take in what a server offers, less what its settings hide; return how many tools."""
+        return self.take(stocked(spec, listing, quarantine), servers)
+
+    def take(self, shelf: Shelf, servers: Servers) -> int:
+        """Take in the shelf of a server; return how many of its tools are offered."""
+        self.problems += shelf.problems
+        self.shelves[shelf.spec.name] = shelf
+        count, tools = 0, self.tools
+        for item in shelf.items:
+            if item.withheld:
+                self.withheld.append(item)
+                if "arguments are of type" in item.withheld:
+                    self.problems.append(f"tool {item.name} is withheld: {item.withheld}")
+            elif item.name in tools or item.name in self.contested:
+                self._contest(item)
+            else:
+                tools[item.name] = McpTool(item, servers)
+                count += 1
+        self._take_more(shelf)
         return count
 
-    def _take(self, server: str, tool: RemoteTool, servers: Servers) -> int:
-        name = model_name(server, tool.name)
-        if (other := self.tools.get(name)) is not None:
-            self.problems.append(
-                f"tool {tool.name!r} of {server!r} is withheld: its name {name} is that of "
-                f"{other.spec.tool!r} of {other.spec.server!r}"
-            )
-            return 0
-        try:
-            parameters, changes = lowered(tool.input_schema)
-        except Untranslatable as error:
-            self.problems.append(f"tool {name} is withheld: {error}")
-            return 0
-        hints = tool.annotations
-        claims = hints.get("readOnlyHint") is True
-        read_only = claims and hints.get("destructiveHint") is not True
-        spec = ToolSpec(
-            name,
-            tool.description or tool.title,
-            parameters,
-            server=server,
-            tool=tool.name,
-            read_only=read_only,
-            destructive=not read_only and hints.get("destructiveHint") is not False,
-            concurrency_safe=read_only,
+    def _contest(self, item: Item) -> None:
+        """Withhold all tools of one name, so that none is taken for another."""
+        if (tool := self.tools.pop(item.name, None)) is not None:
+            self.contested[item.name] = tool.item
+        other = self.contested[item.name]
+        why = (
+            f"its name {item.name} is that of {other.said.name!r} of {other.server.name!r} and of "
+            f"{item.said.name!r} of {item.server.name!r}"
         )
-        broken = any(BROKEN in change for change in changes)
-        self.tools[name] = McpTool(spec, parameters if broken else tool.input_schema, servers)
-        return 1
+        held = [replace(one, withheld=why) for one in ((other, item) if tool else (item,))]
+        self.withheld += held
+        self.problems += [
+            f"tool {one.said.name!r} of {one.server.name!r} is withheld: {why}" for one in held
+        ]
+
+    def _take_more(self, shelf: Shelf) -> None:
+        """Take in prompts and resources, less those that are held back."""
+        server, held = shelf.spec.name, shelf.quarantine
+        for prompt in shelf.listing.prompts:
+            if prompt.name not in held.prompts:
+                self.prompts[f"{server}:{prompt.name}"] = prompt
+        found = tuple(one for one in shelf.listing.resources if one.uri not in held.resources)
+        if found:
+            self.resources[server] = found
+
+    def settle(self, offers: Offers = _NO_OFFERS) -> None:
+        """Close gates and put aliases in place, once every server has been taken in."""
+        if not (offers.gates or offers.aliases):
+            return
+        doors = {tool.item.name: tool.servers for tool in self.tools.values()}
+        items = [tool.item for tool in self.tools.values()]
+        items, held = gated(items, offers, self.problems)
+        self.withheld += held
+        named = aliased(items, offers, self.problems, held)
+        self.tools = {
+            now.name: McpTool(now, doors[before.name])
+            for before, now in zip(items, named, strict=True)
+        }
+
+    def names(self) -> list[str]:
+        """Return every name by which rules may speak of an offered tool."""
+        return [
+            name
+            for tool in self.tools.values()
+            for name in (tool.item.name, *tool.item.other_names)
+        ]
+
+    def explain(self, name: str, profile: Profile = "generic") -> Explained | None:
+        """Return all that is known of a tool; None when there is none of this name.
+
+        It may be named as models see it, as it would be without renaming or alias, or as
+        ``server/tool``.
+        """
+        found = next((item for item in self._items() if _goes_by(item, name)), None)
+        return None if found is None else found.explained(profile)
+
+    def explained(self, profile: Profile = "generic") -> list[Explained]:
+        """Return all that is known of every tool, the offered ones first."""
+        return [item.explained(profile) for item in self._items()]
+
+    def take_back(self, server: str, tools: Iterable[str]) -> None:
+        """Note that a server no longer offers some of its tools; calls of them say so."""
+        gone = set(tools)
+        for tool in self.tools.values():
+            if tool.item.server.name == server and tool.item.said.name in gone:
+                tool.item.gone = True
+
+    def _items(self) -> list[Item]:
+        return [*(tool.item for tool in self.tools.values()), *self.withheld]
+
+
+def _goes_by(item: Item, name: str) -> bool:
+    own = f"{item.server.name}/{item.said.name}"
+    return name in (item.name, own, *item.other_names)
 
 
 async def build_catalog(
@@ -99,6 +162,8 @@ async def build_catalog(
     *,
     servers: Servers,
     cache: ListingCache,
+    pins: Pins | None = None,
+    offers: Offers = _NO_OFFERS,
 ) -> Catalog:
     """Put the catalog together, from the cache where it knows a server, else from the server.
 
@@ -122,11 +187,43 @@ async def build_catalog(
             if known[spec.name] is None:
                 group.start_soon(ask, spec)
     for spec in specs:
-        if (listing := known[spec.name]) is not None:
-            catalog.cached[spec.name] = catalog.add(spec, listing, servers)
-        elif spec.name in fresh:
-            catalog.connected[spec.name] = catalog.add(spec, fresh[spec.name], servers)
+        listing = known[spec.name] or fresh.get(spec.name)
+        if listing is None:
+            continue
+        held = pins.check(spec, listing) if pins else _NOTHING_HELD
+        state = catalog.cached if known[spec.name] else catalog.connected
+        state[spec.name] = catalog.add(spec, listing, servers, held)
+    catalog.settle(offers)
     return catalog
+
+
+def rebuilt(
+    catalog: Catalog,
+    specs: Sequence[ServerSpec],
+    listings: Mapping[str, ServerListing],
+    *,
+    servers: Servers,
+    pins: Pins | None = None,
+    offers: Offers = _NO_OFFERS,
+) -> Catalog:
+    """Return a catalog with newer listings of some servers; shelves of the others are kept."""
+    now = Catalog(
+        cached=dict(catalog.cached),
+        connected=dict(catalog.connected),
+        failed={name: why for name, why in catalog.failed.items() if name not in listings},
+    )
+    for spec in specs:
+        shelf = catalog.shelves.get(spec.name)
+        if (listing := listings.get(spec.name)) is not None:
+            held = pins.check(spec, listing) if pins else _NOTHING_HELD
+            shelf = stocked(spec, listing, held)
+        if shelf is not None:
+            count = now.take(shelf, servers)
+            if spec.name in listings:
+                now.cached.pop(spec.name, None)
+                now.connected[spec.name] = count
+    now.settle(offers)
+    return now
 
 
 async def refresh_cache(

@@ -160,12 +160,14 @@ def test_a_broken_schema_is_not_checked_against():
 
 
 def test_equal_names_of_two_servers_never_replace_each_other():
-    """The second one is withheld, and both owners are named (H35)."""
+    """Neither is offered, and both owners are named; a third one is no winner either (H35)."""
     catalog = Catalog()
     catalog.add(spec("a"), listing("a", "x"), Untouchable())
     catalog.add(replace(spec("a"), command="other"), listing("a", "x"), Untouchable())
-    assert len(catalog.tools) == 1
-    assert "'x' of 'a' is withheld" in catalog.problems[0]
+    catalog.add(replace(spec("a"), command="third"), listing("a", "x"), Untouchable())
+    assert catalog.tools == {}
+    assert len(catalog.problems) == len(catalog.withheld) == 3
+    assert all("a__x is that of 'x' of 'a' and of 'x' of 'a'" in one for one in catalog.problems)
 
 
 def test_warnings_of_a_listing_are_problems_of_the_catalog():
