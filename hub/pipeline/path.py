@@ -99,11 +99,15 @@ class CallPath:
 
     def _read(self, tool: Tool, call: ToolCall) -> dict[str, Any]:
         schema = getattr(tool, "validation_schema", None) or tool.spec.parameters
+        complete = getattr(tool, "complete", None)
         try:
-            arguments = coerce(parse_arguments(call.arguments), schema)
+            arguments = parse_arguments(call.arguments)
+            if complete is not None:
+                arguments = complete(arguments)
+            arguments = coerce(arguments, schema)
             validate(arguments, schema)
-        except BadArguments as error:
-            outcome = ToolOutcome(error.message, is_error=True, kind="invalid_arguments")
+        except (BadArguments, ValueError) as error:
+            outcome = ToolOutcome(str(error), is_error=True, kind="invalid_arguments")
             raise Refused(outcome) from None
         return arguments
 
