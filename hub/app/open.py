@@ -189,6 +189,7 @@ async def _hub(
         seat.conversation = start.stored.conversation
         seat.seq, seat.turn = start.stored.seq, start.stored.turn
         seat.numbers = count(start.stored.jobs + 1)
+        seat.ledger.charge(start.stored.spent)
     init = _init(start, specs, catalog, root_model.name, run.offered(grant))
     return Hub(run=run, seat=seat, init=init, servers=servers, news=news, stored=start.stored)
 

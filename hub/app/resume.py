@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hub.app.spending import spent
 from hub.core import events as ev
 from hub.core.conversation import Conversation
 from hub.core.jobs import Failure, JobResult
-from hub.core.messages import ToolOutcome
+from hub.core.messages import ToolOutcome, Usage
 from hub.core.ports import Clock
 from hub.dispatch.frame import result_outcome
 from hub.engine.feed import Feed, SessionJournal
@@ -28,6 +29,8 @@ class Stored(Struct):
     """How many calls without a result were closed."""
     jobs: int = 0
     """How many children it has dispatched."""
+    spent: Usage = field(default_factory=Usage)
+    """What it and everything below it has used so far."""
     ignored: list[str] = field(default_factory=list)
     """What in the log could not be read or was not legal."""
 
@@ -72,7 +75,15 @@ def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
             )
         )
     ignored = [f"event {line.seq}: {line.why}" for line in log.skipped] + conversation.ignored
-    return Stored(conversation, journal.seq, turn, len(unsettled), jobs.count, ignored)
+    return Stored(
+        conversation,
+        journal.seq,
+        turn,
+        len(unsettled),
+        jobs=jobs.count,
+        spent=spent(store, log.events),
+        ignored=ignored,
+    )
 
 
 def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock) -> None:

@@ -4,6 +4,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from hub.core.events import AnyEvent
 from hub.testing.serving import serve_model
 from tests.teams import (
@@ -83,3 +85,41 @@ async def test_a_tree_of_three_levels_is_settled_from_its_leaves_to_its_root(
     assert [done.outcome for done in of_type(log, "job.done")] == ["lost", "lost"]
     assert [done.outcome for done in of_type(log, "session.done")] == ["lost", "lost"]
     assert [done.outcome for done in of_type(log, "turn.done", "lead")] == ["lost", "done"]
+
+
+COSTLY = {"input_tokens": 900, "output_tokens": 100}
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+async def test_what_a_session_has_spent_counts_when_it_goes_on(
+    tmp_path: Path, workspace: Path, killed: bool
+) -> None:
+    """Its own requests and those below it, also of a child that was lost with the process."""
+    roles = team_folder(tmp_path, lead=lead_to("mid"), mid={"dispatch": ["leaf"]}, leaf={})
+    script = agents(
+        lead=[
+            {"calls": [dispatch("mid")], "usage": COSTLY},
+            {"text": "first", "usage": COSTLY, "optional": True},
+            {"text": "second", "usage": COSTLY, "optional": True},
+        ],
+        mid=[{"calls": [dispatch("leaf")], "usage": COSTLY}, {"calls": [report()], "usage": {}}],
+        leaf=[{"calls": [report()], "usage": COSTLY}],
+    )
+    async with serve_model(script) as server:
+        async with team(server, workspace, tmp_path, team=roles) as hub:
+            before, _ = await ask(hub, "go")
+        root = hub.session_id
+        if killed:
+            with closing(sqlite3.connect(tmp_path / "state" / "hub.db")) as connection, connection:
+                connection.execute(
+                    "DELETE FROM events WHERE rowid > "
+                    "(SELECT min(rowid) FROM events WHERE type = 'report.submitted')"
+                )
+        used = 3000 if killed else before.usage.total_tokens
+        async with team(server, workspace, tmp_path, team=roles, resume=root) as hub:
+            result, _ = await ask(hub, "go on")
+        assert (result.outcome, result.usage.total_tokens) == ("done", used + 1000)
+        spent = {"limits.tokens": used + 1000}
+        async with team(server, workspace, tmp_path, team=roles, resume=root, flags=spent) as hub:
+            result, _ = await ask(hub, "go on")
+    assert (result.outcome, result.stop_reason, result.steps) == ("budget", "max_tokens", 0)
