@@ -10,20 +10,30 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import DecodeError, convert, to_builtins
+from msgspec.json import Decoder
 
-from hub.core.ports import RemoteTool, ServerListing
+from hub.core.ports import RemotePrompt, RemoteResource, RemoteTool, ServerListing
 from hub.core.servers import ServerSpec
 from hub.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 BUNDLED_PACKAGE = "hub_servers"
 
 
 SHIPPED = Path(__file__).with_name("bundled.json")
 """What the hub's own servers list; written by ``pytest tests/catalog --update-golden``."""
-UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+UNREADABLE = (ValueError, TypeError, RecursionError, DecodeError)
 """What rubbish in a file can lead to."""
+
+
+class _Stored(ServerListing, frozen=True):
+    """A listing as it lies in a file."""
+
+    format: int = 0
+
+
+_DECODER = Decoder(_Stored)
 
 
 def as_document(listing: ServerListing) -> dict[str, Any]:
@@ -31,38 +41,28 @@ def as_document(listing: ServerListing) -> dict[str, Any]:
     return {"format": FORMAT, **to_builtins(listing)}
 
 
-def listing_from(document: Mapping[str, Any], server: str) -> ServerListing:
-    """Return the listing in a document, for a server of whatever name.
+def listing_from(document: Mapping[str, Any] | bytes, server: str) -> ServerListing:
+    """Return the listing in a document, or in its JSON, for a server of whatever name.
 
     Raises:
         ValueError: it is no listing of this format; other errors of ``UNREADABLE`` as well.
     """
-    if document["format"] != FORMAT:
+    if isinstance(document, bytes):
+        stored = _DECODER.decode(document)
+    else:
+        stored = convert(document, _Stored)
+    if stored.format != FORMAT:
         raise ValueError("the format is another one")
     return ServerListing(
         server=server,
-        protocol=_text(document["protocol"]),
-        tools=tuple(_tool(**tool) for tool in document["tools"]),
-        version=_text(document["version"]),
-        instructions=_text(document["instructions"]),
-        warnings=tuple(_text(warning) for warning in document["warnings"]),
+        protocol=stored.protocol,
+        tools=stored.tools,
+        version=stored.version,
+        instructions=stored.instructions,
+        prompts=stored.prompts,
+        resources=stored.resources,
+        warnings=stored.warnings,
     )
-
-
-def _tool(**parts: Any) -> RemoteTool:
-    tool = RemoteTool(**parts)
-    for text in (tool.name, tool.description, tool.title):
-        _text(text)
-    maps: tuple[Any, ...] = (tool.input_schema, tool.annotations, tool.output_schema or {})
-    if not all(isinstance(member, dict) for member in maps):
-        raise TypeError("a schema was expected")
-    return tool
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text was expected")
-    return value
 
 
 class ListingCache:
@@ -82,17 +82,17 @@ class ListingCache:
         path, kept = self._path(spec), None
         if path is not None:
             with suppress(OSError, *UNREADABLE):
-                kept = listing_from(json.loads(path.read_bytes()), spec.name)
+                kept = listing_from(path.read_bytes(), spec.name)
         if kept is None and spec.transport == "memory":
-            kept = self._shipped_with_us(spec)
+            kept = self.shipped(spec.command, spec.name)
         return kept
 
-    def _shipped_with_us(self, spec: ServerSpec) -> ServerListing | None:
-        """Return the listing that comes with the hub's own servers."""
+    def shipped(self, bundled: str, server: str) -> ServerListing | None:
+        """Return what a server that comes with the hub lists; None when there is no such one."""
         if self._shipped is None:
             self._shipped = json.loads(SHIPPED.read_bytes())
-        known = self._shipped.get(spec.command)
-        return None if known is None else listing_from(known, spec.name)
+        known = self._shipped.get(bundled)
+        return None if known is None else listing_from(known, server)
 
     def save(self, spec: ServerSpec, listing: ServerListing) -> None:
         """Keep a listing for the next run; a cache that cannot be written is no fault."""

@@ -163,6 +163,11 @@ class McpTool:
         sound = self.item.lowered()
         return sound.parameters if sound.broken else self.item.said.input_schema
 
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """What its server promises of the structured content of results."""
+        return self.item.said.output_schema
+
     def to(self, profile: Profile) -> "McpTool":
         """Return the same tool for the models of another profile; the same one each time."""
         if profile == self.profile:

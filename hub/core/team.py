@@ -1,7 +1,9 @@
 """Who an agent is and what it may do: roles, edges and grants as values."""
 
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import translate
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -102,4 +104,11 @@ class Grant(Struct, frozen=True):
 
 def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     """Match a whole name against globs, case-sensitively; a pattern means what is written."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    if not patterns:
+        return False
+    return patterns == ("*",) or _matcher(patterns)(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns)).match

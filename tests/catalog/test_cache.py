@@ -72,7 +72,6 @@ def test_files_are_for_their_owner_only(tmp_path: Path):
         {"tools": [{"name": 5}]},
         {"tools": [{"name": "a", "input_schema": "x"}]},
         {"tools": [{"name": "a", "output_schema": "x"}]},
-        {"tools": [{"name": "a", "unknown": 1}]},
         {"tools": ["a"]},
         {"protocol": None},
         {"warnings": [1]},
