@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import DecodeError, convert, to_builtins
 from msgspec.json import Decoder
 
-from hub.core.ports import RemotePrompt, RemoteResource, RemoteTool, ServerListing
+from hub.core.ports import ServerListing
 from hub.core.servers import ServerSpec
 from hub.version import __version__
 
