@@ -18,6 +18,18 @@ Switch = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 
+ClientName = Literal[
+    "claude-desktop",
+    "claude-code",
+    "vscode",
+    "cursor",
+    "windsurf",
+    "codex",
+    "gemini",
+    "goose",
+    "zed",
+]
+
 BUNDLED = ("files", "shell", "notes")
 """The servers that come with the hub, in the order in which their tools are listed."""
 
@@ -129,6 +141,10 @@ class ServerEntry(Section):
     """The server takes one call at a time; further ones wait."""
     oauth: OAuthEntry | None = None
     """How to sign in, where the server asks for it and the usual way does not do."""
+    may_ask: tuple[Literal["elicitation", "roots", "sampling"], ...] = ("elicitation",)
+    """What the server may ask in the middle of a call: ``elicitation``, a question to you;
+    ``roots``, where the workspace is (some servers then use it in place of the folders that their
+    arguments name); ``sampling``, an answer of the calling agent's model."""
 
 
 class Permissions(Section):
@@ -176,6 +192,9 @@ class Settings(Section):
     """Models by the name that ``model`` and roles use."""
     servers: Mapping[str, ServerEntry] = Field(default_factory=dict)
     """MCP servers by name; the name is the first half of their tools' names."""
+    servers_from: tuple[ClientName, ...] = ()
+    """Other clients whose MCP servers are used as well, read at each run; each server needs an
+    approval. Where two list a server of one name, the client that is named first wins."""
     permissions: Permissions = Field(default_factory=Permissions)
     """Which calls may happen."""
     limits: LimitSettings = Field(default_factory=LimitSettings)

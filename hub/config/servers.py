@@ -92,7 +92,8 @@ def _spec(loaded: Loaded, name: str, entry: ServerEntry, origin: Origin) -> Serv
     command, args = entry.command, entry.args
     transport: Transport = "stdio"
     if entry.bundled and entry.transport == "stdio":
-        command, args = sys.executable, ("-m", f"hub_servers.{entry.bundled}")
+        # Without -P, a folder hub_servers in the workspace would be started instead.
+        command, args = sys.executable, ("-P", "-m", f"hub_servers.{entry.bundled}")
     elif entry.bundled:
         command, transport = entry.bundled, "memory"
     elif entry.url:
@@ -120,6 +121,7 @@ def _spec(loaded: Loaded, name: str, entry: ServerEntry, origin: Origin) -> Serv
         stateful=entry.stateful or "",
         serial=entry.serial,
         oauth=OAuth(**entry.oauth.model_dump()) if entry.oauth else None,
+        may_ask=entry.may_ask,
         origin=origin,
     )
 

@@ -61,6 +61,8 @@ class CallContext(Struct, frozen=True):
     call_id: str
     progress: Callable[[str, float | None, float | None], None]
     """Tells the live view how far the call is: message, progress, total. Never blocks."""
+    note: Callable[[Event], None] | None = None
+    """Stores an event in the session of the call; None where there is no session."""
 
 
 class Tool(Protocol):

@@ -11,6 +11,8 @@ from hub.core.team import Origin
 
 Transport = Literal["memory", "stdio", "http", "sse"]
 Stateful = Literal["", "shared", "per-agent"]
+Ask = Literal["elicitation", "roots", "sampling"]
+"""What a server may ask of us: the user, the place of the workspace, the agent's model."""
 
 
 class ToolRule(Struct, frozen=True):
@@ -73,6 +75,8 @@ class ServerSpec(Struct, frozen=True):
     """It takes one call at a time; further ones wait."""
     oauth: OAuth | None = None
     """Given when hub is to sign in with settings of its own."""
+    may_ask: tuple[Ask, ...] = ("elicitation",)
+    """What it may ask in the middle of a call; all else is refused at once."""
     origin: Origin = field(default_factory=lambda: Origin("default"))
 
     def fingerprint(self) -> str:

@@ -15,6 +15,7 @@ from hub.core.events.passing import (
 )
 from hub.core.events.servers import (
     CatalogChanged,
+    ServerAsked,
     ServerConnected,
     ServerFailed,
     ServerQuarantined,
@@ -58,6 +59,7 @@ __all__ = [
     "ModelRetry",
     "ReasoningDelta",
     "ReportSubmitted",
+    "ServerAsked",
     "ServerConnected",
     "ServerFailed",
     "ServerLog",

@@ -57,6 +57,31 @@ class ServerQuarantined(Event):
     """What to do about it."""
 
 
+class ServerAsked(Event):
+    """An MCP server asked something of us in the middle of a call, and what came of it.
+
+    What a person typed and what a model answered are no part of it.
+    """
+
+    type: Literal["server.asked"] = "server.asked"
+    server: str
+    """Name of the server in the settings."""
+    asked: Literal["elicitation", "roots", "sampling"]
+    """A question to the user, the place of the workspace, or an answer of the agent's model."""
+    outcome: Literal["answered", "declined", "cancelled", "refused", "failed"]
+    """``declined`` and ``cancelled`` by a person, ``refused`` by us, before anybody was asked."""
+    reason: str = ""
+    """Why it was not answered."""
+    message: str = ""
+    """What the server says that it wants, cut short."""
+    fields: list[str] = Field(default_factory=list)
+    """Names of what it asks a person to fill in."""
+    site: str = ""
+    """Scheme and host of the address to which it sends the user."""
+    call_id: str = ""
+    """The call under which it asked; empty when that is not known."""
+
+
 class CatalogChanged(Event):
     """A server's tools are not those of the cached catalog."""
 

@@ -15,6 +15,7 @@ from hub.core.events.passing import (
 )
 from hub.core.events.servers import (
     CatalogChanged,
+    ServerAsked,
     ServerConnected,
     ServerFailed,
     ServerQuarantined,
@@ -60,6 +61,7 @@ AnyEvent = (
     | ServerConnected
     | ServerFailed
     | ServerQuarantined
+    | ServerAsked
     | CatalogChanged
     | TurnDone
     | SessionDone
