@@ -114,6 +114,10 @@ class ListingCache:
         key = spec.fingerprint()
         if spec.transport == "memory":
             key = f"{key}-{__version__}-{self._bundled_sources()}"
+        elif spec.origin.path:
+            # A relative command of one project is another program in the next.
+            place = hashlib.sha256(spec.origin.path.encode("utf-8", "surrogateescape"))
+            key = f"{key}-{place.hexdigest()[:8]}"
         return self._folder / f"{key}.json"
 
     def _bundled_sources(self) -> str:
