@@ -87,6 +87,13 @@ class ListingCache:
             kept = self.shipped(spec.command, spec.name)
         return kept
 
+    def kept_at(self, spec: ServerSpec) -> float:
+        """Return when the list of a server was kept, in seconds since 1970; 0 when it was not."""
+        path = self._path(spec)
+        with suppress(OSError):
+            return 0.0 if path is None else path.stat().st_mtime
+        return 0.0
+
     def shipped(self, bundled: str, server: str) -> ServerListing | None:
         """Return what a server that comes with the hub lists; None when there is no such one."""
         if self._shipped is None:
