@@ -3,11 +3,13 @@
 from msgspec import Struct
 
 from hub.config.beside import said_beside
+from hub.config.keys import split_key
+from hub.config.layer_names import CLIENT_LAYERS, FOREIGN_LAYERS
 from hub.config.layers import Loaded
 from hub.config.servers import server_spec
-from hub.config.trust import Part
+from hub.config.trust import Part, withhold
 from hub.core.servers import ServerSpec
-from hub.pins.approvals import OWN_LAYERS, Approvals, digest_of
+from hub.pins.approvals import Approvals, digest_of
 
 
 class Asked(Struct, frozen=True):
@@ -30,7 +32,7 @@ def asked_servers(loaded: Loaded, approvals: Approvals) -> dict[str, Asked]:
     names = [
         name
         for layer in loaded.layers
-        if layer.name not in OWN_LAYERS
+        if layer.name in FOREIGN_LAYERS
         for name in layer.data.get("servers", {})
     ]
     found = {}
@@ -44,10 +46,26 @@ def asked_servers(loaded: Loaded, approvals: Approvals) -> dict[str, Asked]:
 
 def beside_digest(loaded: Loaded, name: str) -> str:
     """Return a digest of what others' files say of a server beside its launch."""
-    return digest_of(said_beside(loaded, name, OWN_LAYERS))
+    return digest_of(said_beside(loaded, name))
 
 
-def held_back(asked: dict[str, Asked], withheld: tuple[Part, ...]) -> tuple[ServerSpec, ...]:
-    """Return the servers that are withheld, as they would be launched."""
-    names = dict.fromkeys(part.name for part in withheld if part.kind == "server")
-    return tuple(asked[name].spec for name in names if name in asked)
+def without_unapproved(loaded: Loaded, asked: dict[str, Asked]) -> Loaded:
+    """Return the settings without servers of other clients' files that are not approved.
+
+    Trust in a workspace says nothing of them: they lie in the user's home and were never meant for
+    hub.
+    """
+    parts = [
+        Part("server", name, "", layer.origin_of(("servers", name)))
+        for layer in loaded.layers
+        if layer.name in CLIENT_LAYERS
+        for name in layer.data.get("servers", {})
+        if name not in asked or not asked[name].approved
+    ]
+    return withhold(loaded, parts) if parts else loaded
+
+
+def held_back(asked: dict[str, Asked], loaded: Loaded) -> tuple[ServerSpec, ...]:
+    """Return the servers that have no effect in some settings, as they would be launched."""
+    names = {key[1] for key in map(split_key, loaded.withheld) if key and key[0] == "servers"}
+    return tuple(server.spec for name, server in asked.items() if name in names)

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hub.app.approved import asked_servers, held_back
+from hub.app.approved import asked_servers, held_back, without_unapproved
 from hub.config.layers import Loaded, Sources, load_settings
 from hub.config.paths import find_paths, find_project, tidied
 from hub.config.trust import Part, apply_trust, withhold_roles
@@ -101,13 +101,14 @@ def load_setup(workspace: Path, sources: Sources) -> Setup:
     if trusted.withheld:
         # Roles take bounds from the settings, so they are read again over those in force.
         book = load_book(trusted.loaded)
+    active = without_unapproved(trusted.loaded, asked)
     return Setup(
         workspace=tidied(workspace),
-        loaded=trusted.loaded,
+        loaded=active,
         book=replace(book, roles=withhold_roles(book.roles, trusted.withheld)),
         withheld=trusted.withheld,
-        pending=held_back(asked, trusted.withheld),
-        asked=loaded if trusted.withheld else None,
+        pending=held_back(asked, active),
+        asked=None if active is loaded else loaded,
     )
 
 

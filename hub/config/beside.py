@@ -1,9 +1,10 @@
 """What files that the user did not write say of one server, beside what is launched or reached."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from hub.config.layer_names import FOREIGN_LAYERS
 from hub.config.layers import Loaded
 
 _LAUNCH = frozenset({"command", "args", "cwd", "url", "transport", "bundled", "headers"})
@@ -12,16 +13,16 @@ _HARMLESS = frozenset({"enabled", "start_timeout", "call_timeout", "idle_timeout
 _SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 
 
-def said_beside(loaded: Loaded, name: str, own: Collection[str]) -> dict[str, Any]:
+def said_beside(loaded: Loaded, name: str) -> dict[str, Any]:
     """Return it as JSON values by layer, less what may be a secret; empty for nothing.
 
     Values of variables count, since some of them make a program load code; those whose name is
-    that of a secret do not, so that a new token is no change. ``own`` names the user's own layers.
+    that of a secret do not, so that a new token is no change.
     """
     found: dict[str, Any] = {}
     for layer in loaded.layers:
         entry = layer.data.get("servers", {}).get(name) or {}
-        if layer.name not in own and (said := _counting(entry)):
+        if layer.name in FOREIGN_LAYERS and (said := _counting(entry)):
             found[layer.name] = said
     return found
 

@@ -31,7 +31,7 @@ _HARMLESS = frozenset({"start_timeout", "call_timeout"})
 MAX_NAME = 500
 """Characters of a part's name that are shown."""
 
-PartKind = Literal["server", "model", "script", "allow", "mode", "limit", "role"]
+PartKind = Literal["server", "model", "script", "allow", "mode", "limit", "alias", "role"]
 
 
 class Part(Struct, frozen=True):
@@ -70,6 +70,7 @@ def active_parts(loaded: Loaded, roles: Iterable[Role] = ()) -> list[Part]:
             parts += _models(layer)
             parts += _permissions(loaded, layer)
             parts += _limits(loaded, layer)
+            parts += _aliases(layer)
     for role in roles:
         if role.origin.layer in PROJECT_ROLES and (asked := _asked_by(role)):
             parts.append(Part("role", role.name, _compact(asked), role.origin))
@@ -89,7 +90,8 @@ def withhold(loaded: Loaded, parts: Sequence[Part]) -> Loaded:
         return loaded
     layers = tuple(_without(layer, dropped) for layer in loaded.layers)
     keys = frozenset(dotted(path) for _, path in dropped)
-    return replace(fold(layers, loaded.sources, loaded.notices), withheld=keys)
+    folded = fold(layers, loaded.sources, loaded.notices)
+    return replace(folded, withheld=loaded.withheld | keys)
 
 
 def withhold_roles(roles: Mapping[str, Role], parts: Iterable[Part]) -> dict[str, Role]:
@@ -192,6 +194,12 @@ def _limits(loaded: Loaded, layer: Layer) -> Iterator[Part]:
             yield Part("limit", name, _compact(value), origin)
 
 
+def _aliases(layer: Layer) -> Iterator[Part]:
+    """Yield the aliases, since a tool under another name may pass a rule of the user's."""
+    for short, target in layer.data.get("aliases", {}).items():
+        yield Part("alias", short, _compact(target), layer.origin_of(("aliases", short)))
+
+
 def _own_limit(loaded: Loaded, name: str) -> float | None:
     """Return the bound that the user chose; None for none, and where only the default holds."""
     own: float | None = None
@@ -215,6 +223,8 @@ def _path(part: Part) -> KeyPath:
             return ("model",)
         case "limit":
             return ("limits", part.name)
+        case "alias":
+            return ("aliases", part.name)
         case "role":
             return ()
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from hub.config.layer_names import FOREIGN_LAYERS, PROJECT_LAYERS
 from hub.config.paths import write_private
 from hub.core.errors import ConfigError
 from hub.core.servers import ServerSpec
 
-OWN_LAYERS = frozenset({"default", "user", "profile", "team", "file", "env", "flag"})
-"""Layers that the user wrote or named; their servers need no record."""
 _VERSION = 1
 
 
@@ -136,7 +135,12 @@ class Approvals:
 
 def needs_record(spec: ServerSpec) -> bool:
     """Say whether somebody else than the user wrote the entry, so that it needs an approval."""
-    return spec.origin.layer not in OWN_LAYERS
+    return spec.origin.layer in FOREIGN_LAYERS
+
+
+def of_project(spec: ServerSpec) -> bool:
+    """Say whether the entry came with a project, so that it means something only there."""
+    return spec.origin.layer in PROJECT_LAYERS
 
 
 def launch_words(spec: ServerSpec) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from hub.config.paths import write_private
 from hub.core.ports import Quarantine, ServerListing
 from hub.core.servers import ServerSpec
-from hub.pins.approvals import launch_words, needs_record
+from hub.pins.approvals import launch_words, of_project
 from hub.pins.canonical import Json
 from hub.pins.lockfile import Lock
 from hub.pins.offer import (
@@ -160,7 +160,7 @@ class PinStore:
         program elsewhere.
         """
         key = spec.fingerprint()
-        if needs_record(spec):
+        if of_project(spec):
             folder = str(self._project.resolve()).encode("utf-8", "surrogateescape")
             key += f"-{hashlib.sha256(folder).hexdigest()[:8]}"
         return self._folder / f"{key}.json"

@@ -30,7 +30,7 @@ def test_a_bundled_server_may_be_switched_off_or_run_as_a_process(place: Any) ->
     assert [spec.name for spec in specs] == ["files", "notes"]
     files = specs[0]
     assert (files.transport, files.command) == ("stdio", sys.executable)
-    assert files.args == ("-m", "hub_servers.files")
+    assert files.args == ("-P", "-m", "hub_servers.files")
     assert importlib.util.find_spec("hub_servers") is not None
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from hub.app.approved import beside_digest
 from hub.app.mcp.naming import unknown_server
 from hub.app.setup import Setup
+from hub.config.layer_names import CLIENT_LAYERS
 from hub.config.servers import server_specs
 from hub.core.servers import ServerSpec
 from hub.pins.approvals import Approval, Approvals, launch_words, needs_record
@@ -85,13 +86,16 @@ def require_spec(setup: Setup, server: str) -> ServerSpec:
 
 
 def approve_server(spec: ServerSpec, setup: Setup) -> Approval:
-    """Record that the user approves a server as it would be launched now, for this project.
+    """Record that the user approves a server as it would be launched now.
+
+    What came with a project is approved for that project, other entries everywhere.
 
     Raises:
         ConfigError: the approvals cannot be read or written.
     """
     beside = beside_digest(setup.asked or setup.loaded, spec.name)
-    project = setup.loaded.sources.project
+    everywhere = spec.origin.layer in CLIENT_LAYERS
+    project = None if everywhere else setup.loaded.sources.project
     return _approvals(setup).approve(spec, project, beside=beside, at=time())
 
 
