@@ -1,6 +1,12 @@
-"""One call of a tool: its deadline, its progress, and what is said when it comes to nothing."""
+"""One call of a tool: its deadline, its progress, and what is said when it comes to nothing.
 
-from typing import Any
+What is said of a call that came to nothing holds exactly one of ``did not run``, ``may have run``
+and ``ran``; the kind of the outcome tells which, as ``FATES`` says.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any, Literal
 
 import anyio
 from mcp import MCPError, types
@@ -13,6 +19,7 @@ from hub.connections.results import outcome_of
 from hub.core.errors import ServerError
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext
+from hub.core.servers import ServerSpec
 from hub.core.text import without_surrogates
 
 HARD_MAXIMUM = 10
@@ -24,22 +31,50 @@ SESSION_LOST = ("session not found", "session terminated")
 STATUS_LOST = (400, 404, 410)
 """HTTP statuses by which others say it."""
 
+Fate = Literal["did not run", "may have run", "ran"]
+FATES: Mapping[str, Fate] = {
+    "server_unavailable": "did not run",
+    "not_sent": "did not run",
+    "session_lost": "did not run",
+    "request_refused": "did not run",
+    "server_lost": "may have run",
+    "timeout": "may have run",
+    "invalid_result": "ran",
+}
+"""What is known of a call by the kind of its outcome."""
+REFUSED = frozenset({401, 403, 405, 406, 413, 415, 429})
+"""HTTP statuses with which a server turns a request away before it looks at the call."""
+
 _Answer = types.CallToolResult | types.InputRequiredResult
 _ANSWER: TypeAdapter[_Answer] = TypeAdapter(_Answer)
 
 
 async def call_tool(
-    link: Link, tool: str, arguments: dict[str, Any], context: CallContext
+    link: Link,
+    tool: str,
+    arguments: dict[str, Any],
+    context: CallContext,
+    idempotent: Callable[[ServerSpec, str], bool],
 ) -> ToolOutcome:
     """Call a tool; a server that is gone or silent gives an error outcome, not an exception.
 
     A call that surely did not run, since the server had forgotten the session or could not be
-    reached, is sent once more over a new connection; no other call is ever repeated.
+    reached, is sent once more over a new connection. One that was lost on the way is so only where
+    that was approved of the tool.
     """
-    outcome = await _once(link, tool, arguments, context)
-    if outcome.kind in ("session_lost", "not_sent"):
+    async with link.turn or nullcontext():
         outcome = await _once(link, tool, arguments, context)
-    return outcome
+        again = outcome.kind in ("session_lost", "not_sent") or (
+            outcome.kind == "server_lost" and _may_repeat(link.spec, tool, idempotent)
+        )
+        return await _once(link, tool, arguments, context) if again else outcome
+
+
+def _may_repeat(spec: ServerSpec, tool: str, idempotent: Callable[[ServerSpec, str], bool]) -> bool:
+    rule = spec.tools.get(tool)
+    if rule is not None and rule.idempotent is not None:
+        return rule.idempotent
+    return idempotent(spec, tool)
 
 
 async def _once(
@@ -48,7 +83,7 @@ async def _once(
     try:
         connection = link.connection or await link.connect()
     except ServerError as error:
-        return _error(f"{str(error).rstrip('.')}. The call was not run.", "server_unavailable")
+        return _error(f"{str(error).rstrip('.')}. The call did not run.", "server_unavailable")
     params = types.CallToolRequestParams(name=tool, arguments=_encodable(arguments))
     limit = link.spec.call_timeout
     started = anyio.current_time()
@@ -100,14 +135,19 @@ def _outcome(answer: _Answer) -> ToolOutcome:
 async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolOutcome:
     if error.code == types.CONNECTION_CLOSED:
         return await _lost(link, connection)
-    status = connection.watch.status if link.spec.transport == "http" else 0
+    status = connection.watch.status if link.spec.transport in ("http", "sse") else 0
     said = error.message.lower()
     if any(sign in said for sign in SESSION_LOST) or _forgot(said, status):
         link.drop(connection)
-        return _error("The server forgot the session; the call was not run.", "session_lost")
-    details = f", HTTP status {status}" if status else ""
+        return _error("The server forgot the session; the call did not run.", "session_lost")
     text = connection.watch.told(error.message)
-    return _error(f"The server answered: {text} ({error.code}{details})", "server_error")
+    if not status:
+        return _error(f"The server answered: {text} ({error.code})", "server_error")
+    kind = "request_refused" if status in REFUSED else "server_error"
+    fate = "did not run" if status in REFUSED else "may have run"
+    return _error(
+        f"The server answered: {text} ({error.code}, HTTP status {status}); the call {fate}.", kind
+    )
 
 
 def _forgot(said: str, status: int) -> bool:
@@ -124,10 +164,12 @@ async def _lost(link: Link, connection: Connection) -> ToolOutcome:
         return _error(
             f"MCP server {link.spec.name!r} cannot be reached: "
             f"{connection.watch.told(str(connection.attempt.fault))}. "
-            "The call was not run.",
+            "The call did not run.",
             "not_sent",
         )
     details = connection.watch.describe() if stdio else link.error
+    if connection.attempt.purpose == "restart":
+        details = "it was restarted on request"
     return _error(
         f"The connection to MCP server {link.spec.name!r} was lost during the call"
         f"{f' ({details})' if details else ''}; the call may have run.",

@@ -1,14 +1,20 @@
-"""Follows the list of tools of a connected server: listens, lists anew, tells what changed."""
+"""Follows the lists of a connected server: listens, lists anew, tells what changed."""
 
 from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
 from mcp import Client, MCPError, types
-from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged
+from mcp.client.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    SubscriptionLost,
+    ToolsListChanged,
+)
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-from hub.connections.listing import list_server
+from hub.connections.listing import CHANGEABLE, Lister
+from hub.connections.members import KINDS
 from hub.core.ports import Clock, ServerListing
 
 FIRST_PAUSE = 0.1
@@ -18,12 +24,23 @@ LONGEST_PAUSE = 30.0
 READY_LIMIT = 1.0
 """Seconds that the list of tools waits for the stream of announcements."""
 
+_NEWS = {
+    ToolsListChanged: "tools",
+    PromptsListChanged: "prompts",
+    ResourcesListChanged: "resources",
+    types.ToolListChangedNotification: "tools",
+    types.PromptListChangedNotification: "prompts",
+    types.ResourceListChangedNotification: "resources",
+}
+"""Which list an announcement is about, in the newer protocol and in the older ones."""
 
-def has_stream(client: Client) -> bool:
-    """Say whether a server announces changes on a stream that has to be opened."""
-    tools = client.server_capabilities.tools
-    modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-    return modern and tools is not None and bool(tools.list_changed)
+
+def streamed(client: Client) -> frozenset[str]:
+    """Return the lists whose changes a server announces on a stream that has to be opened."""
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return frozenset()
+    capabilities = client.server_capabilities
+    return frozenset(kind.announced_as for kind in KINDS if kind.is_announced(capabilities))
 
 
 class Changes:
@@ -32,14 +49,17 @@ class Changes:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._announced = anyio.Event()
+        self._lists: set[str] = set()
+        """Which lists were announced as changed and have not been read since."""
         self._listening = anyio.Event()
 
-    def announce(self) -> None:
-        """The server says that its list of tools has changed."""
+    def announce(self, *lists: str) -> None:
+        """The server says that lists of its have changed."""
+        self._lists.update(lists)
         self._announced.set()
 
     async def follow(
-        self, client: Client, listing: ServerListing, changed: Callable[[ServerListing], None]
+        self, lister: Lister, listing: ServerListing, changed: Callable[[ServerListing], None]
     ) -> None:
         """List anew after announcements: one listing for a storm, fewer when nothing is new.
 
@@ -52,47 +72,58 @@ class Changes:
             await self._clock.sleep(pause)
             news = False
             for _ in range(2):
-                self._announced = anyio.Event()
+                lists = self._taken()
                 with suppress(MCPError, ValueError):
-                    now = await list_server(client, listing.server)
-                    if now.tools != listing.tools:
+                    now = await lister.read(lists)
+                    if now != listing:
                         news = True
                         changed(now)
                     listing = now
                 if not self._announced.is_set():
                     break
             else:
-                self._announced = anyio.Event()
+                self._taken()
             pause = FIRST_PAUSE if news else min(pause * 2, LONGEST_PAUSE)
+
+    def _taken(self) -> frozenset[str]:
+        """Return which lists were announced, and begin anew."""
+        self._announced = anyio.Event()
+        lists, self._lists = frozenset(self._lists), set()
+        return lists
 
     async def listen(self, client: Client) -> None:
         """Hear announcements where the protocol has a stream for them; open it again when lost."""
-        if not has_stream(client):
+        wanted = streamed(client)
+        if not wanted:
             return
         pause = FIRST_PAUSE
         while True:
             with suppress(SubscriptionLost):
                 try:
-                    async with client.listen(tools_list_changed=True) as events:
+                    async with client.listen(
+                        tools_list_changed="tools" in wanted,
+                        prompts_list_changed="prompts" in wanted,
+                        resources_list_changed="resources" in wanted,
+                    ) as events:
                         self._listening.set()
                         async for event in events:
-                            if isinstance(event, ToolsListChanged):
+                            if (changed := _NEWS.get(type(event))) is not None:
                                 pause = FIRST_PAUSE
-                                self.announce()
+                                self.announce(changed)
                 except MCPError:
                     self._listening.set()
                     return
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            self.announce()
+            self.announce(*CHANGEABLE)
 
     async def ready(self, client: Client) -> None:
         """Wait until announcements are heard, so that none falls between the list and them."""
-        if has_stream(client):
+        if streamed(client):
             with anyio.move_on_after(READY_LIMIT):
                 await self._listening.wait()
 
     async def told(self, message: object) -> None:
         """Take a notification of the older protocol."""
-        if isinstance(message, types.ToolListChangedNotification):
-            self.announce()
+        if (changed := _NEWS.get(type(message))) is not None:
+            self.announce(changed)

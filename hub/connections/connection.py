@@ -1,11 +1,17 @@
 """One start of a server, and the connection that comes of it, as others see them."""
 
+from typing import Literal
+
 import anyio
 from mcp import Client
 from msgspec import Struct, field
 
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
+from hub.core.ports import Clock
+
+Purpose = Literal["", "idle", "restart"]
+"""Why we ended a connection ourselves; empty when we did not."""
 
 SETTLE_LIMIT = 1.0
 """Seconds that calls over a session which the server forgot have to be refused."""
@@ -14,8 +20,16 @@ SETTLE_LIMIT = 1.0
 class Attempt(Struct):
     """From the first demand for a server to the end of the connection that came of it."""
 
+    patience: float
+    """Seconds that those who wait have."""
     deadline: float
     """When those who wait give up, in the time of the event loop."""
+    limit: float
+    """When the server is given up."""
+    begun: float
+    """When the start began, on the clock's monotonic time."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    """Cancelled to end a start that is under way."""
     over: anyio.Event = field(default_factory=anyio.Event)
     """The server is up, or it has failed to start."""
     error: ServerError | None = None
@@ -24,6 +38,15 @@ class Attempt(Struct):
     """The connection that came of it has ended, too."""
     fault: BaseException | None = None
     """What ended it."""
+    purpose: Purpose = ""
+    leaving: bool = False
+    """We end it together with the way to the server."""
+    late: bool = False
+    """Those who waited were told that it takes too long."""
+    assumed: bool = False
+    """The server was greeted in the older protocol without having been asked."""
+    up_since: float | None = None
+    """When it came up, on the clock's monotonic time."""
 
     async def settled(self) -> bool:
         """Wait for the end of the start, at most to its deadline; say whether it has ended."""
@@ -49,6 +72,9 @@ class Connection(Struct, eq=False):
     client: Client
     watch: Watch
     attempt: Attempt
+    clock: Clock
+    used: float
+    """When the last call ended, on the clock's monotonic time."""
     calls: int = 0
     """How many calls are under way."""
     _ending: anyio.Event = field(default_factory=anyio.Event)
@@ -78,8 +104,18 @@ class Connection(Struct, eq=False):
             with anyio.move_on_after(SETTLE_LIMIT):
                 await self._quiet.wait()
 
+    async def quiet_for(self, seconds: float) -> None:
+        """Return when no call has been under way for so long."""
+        while True:
+            now = self.clock.monotonic()
+            left = seconds if self.calls else self.used + seconds - now
+            if left <= 0:
+                return
+            await self.clock.sleep(left)
+
     def done(self) -> None:
         """Count a call that is over."""
         self.calls -= 1
+        self.used = self.clock.monotonic()
         if not self.calls and self._ending.is_set():
             self._quiet.set()

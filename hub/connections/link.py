@@ -1,81 +1,99 @@
 """One MCP server is one owner task: it connects, holds the client, and lets it go.
 
 Everybody else asks the link for the client. The server starts with the first demand, and again
-with the first demand after it has died; a process at most a few times a minute.
+with the first demand after it has ended: because nobody needed it, or because it died, then a
+process at most a few times a minute. One that takes longer than its limit is reported as failed to
+those who wait and goes on starting behind their backs.
 """
 
-import json
 from collections.abc import Callable
-from typing import Any, Literal
 
 import anyio
 import anyio.lowlevel
-from mcp import Client, MCPError, types
-from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-from hub.connections.changes import Changes
-from hub.connections.connection import Attempt, Connection
-from hub.connections.faults import is_closed, leaves, reason_of, remedy_for, telling_leaf
-from hub.connections.listing import list_server
-from hub.connections.opening import Place, open_server
-from hub.connections.restarts import MAX_STARTS, Restarts
+from hub.connections.connection import Attempt, Connection, Purpose
+from hub.connections.faults import leaves, telling_leaf
+from hub.connections.holding import (
+    Mode,
+    Wiring,
+    hold_connection,
+    modes,
+    silence,
+    speaks_otherwise,
+)
+from hub.connections.life import ALIVE, Life
+from hub.connections.opening import Place
+from hub.connections.restarts import MAX_STARTS
 from hub.connections.watch import Watch
 from hub.core import events as ev
 from hub.core.errors import ServerError
-from hub.core.listings import listing_change
 from hub.core.ports import Clock, ServerListing
 from hub.core.servers import ServerSpec
-from hub.version import __version__
 
-State = Literal["discovered", "starting", "connected", "failed", "crash-loop"]
-Mode = Literal["auto", "legacy"]
+PATIENCE = 1.0
+"""Seconds that the start of a server is waited for that never came up the last time."""
+WARM_FACTOR, WARM_LIMIT = 10, 600.0
+"""A slow start may take so many times its limit, and at most so many seconds."""
 
 
 class Link:
     """The way to one server."""
 
     def __init__(
-        self,
-        spec: ServerSpec,
-        *,
-        place: Place,
-        clock: Clock,
-        emit: Callable[[ev.Event], None],
-        protocol: str = "",
-    ) -> None:
+        self, spec: ServerSpec, *, place: Place, clock: Clock, emit: Callable[[ev.Event], None],
+        life: Life, hear: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Take in the server; ``hear`` is told what it writes to standard error."""
         self.spec = spec
-        self.state: State = "discovered"
-        self.error = ""
-        """Why the latest start failed or the connection ended."""
+        self.life = life
+        """What is known of it over all its starts."""
         self.watch = Watch()
         """The latest process of the server."""
         self.connection: Connection | None = None
         """What calls go through while the server is up."""
-        self._place = place
+        self.turn = anyio.Lock() if spec.serial else None
+        """Held by the one call that a serial server takes at a time."""
+        self.owned = False
+        """It belongs to one agent, whose state it keeps, so it is not stopped while idle."""
         self._clock = clock
         self._emit = emit
-        self._restarts = Restarts(clock)
-        self._legacy = bool(protocol) and protocol not in MODERN_PROTOCOL_VERSIONS
-        self._listing: ServerListing | None = None
+        self._hear = hear
         self._attempt: Attempt | None = None
+        self._last: Connection | None = None
+        self._mute = False
+        """The latest start came to nothing within its longest limit."""
         self._demand = anyio.Event()
+        self._scope = anyio.CancelScope()
         self._closed = False
+        self._wiring = Wiring(
+            spec=spec, place=place, clock=clock, logged=life.logged, up=self._up,
+            changed=life.changed, idle=lambda connection: self._stop(connection, "idle"),
+            deadly=set(),
+        )  # fmt: skip
+
+    @property
+    def state(self) -> str:
+        """Where the server is on its way."""
+        return self.life.state
+
+    @property
+    def error(self) -> str:
+        """Why the latest start failed or the connection ended."""
+        return self.life.error
 
     async def run(self) -> None:
-        """Own the connection until the surrounding task group is cancelled."""
+        """Own the connection until the link is given up or the surrounding group is cancelled."""
         try:
-            while True:
-                await self._demand.wait()
-                self._demand = anyio.Event()
-                if (attempt := self._attempt) is not None:
-                    try:
-                        await self._start(attempt)
-                    finally:
-                        self.connection = self._attempt = None
-                        attempt.fail(self._fault("it is being stopped"))
-                        attempt.finished.set()
+            with self._scope:
+                while not self._closed:
+                    await self._demand.wait()
+                    self._demand = anyio.Event()
+                    if (attempt := self._attempt) is not None:
+                        await self._live(attempt)
         finally:
             self._closed = True
+            if self.state in ALIVE:
+                self.life.rests("stopped", self.watch, self._last)
 
     async def connect(self) -> Connection:
         """Return the live connection, starting the server if need be.
@@ -86,7 +104,7 @@ class Link:
         while self.connection is None:
             attempt = self._attempt or self._begin()
             if not await attempt.settled():
-                raise self._fault(self._silence())
+                raise self._fault(silence(self.spec, attempt.patience, goes_on=True))
             if attempt.error is not None:
                 raise attempt.error
             if self.connection is None:
@@ -94,15 +112,16 @@ class Link:
         return self.connection
 
     async def listing(self) -> ServerListing:
-        """Return the server's tools, starting it if need be.
+        """Return what the server offers, starting it unless it is known and merely rests.
 
         Raises:
             ServerError: it does not start.
         """
-        await self.connect()
-        if self._listing is None:
+        if self.state != "idle" or self.life.listing is None:
+            await self.connect()
+        if self.life.listing is None:
             raise self._fault("it went away before its tools were listed")
-        return self._listing
+        return self.life.listing
 
     def demand(self) -> None:
         """Start the server in the background, unless it has been started before."""
@@ -115,57 +134,127 @@ class Link:
         if self.connection is connection:
             self.connection = None
 
-    async def idle(self) -> None:
+    def restart(self) -> None:
+        """End the server and start it anew, however often it has failed; never one not started."""
+        self.life.restarts.reset()
+        self._wiring.deadly.clear()
+        self._mute = False
+        if (attempt := self._attempt) is None:
+            if self.state != "discovered" and not self._closed:
+                self._begin()
+        elif self.connection is not None:
+            self._stop(self.connection, "restart")
+        else:
+            attempt.purpose = "restart"
+            attempt.scope.cancel()
+
+    async def at_rest(self) -> None:
         """Wait until no start and no connection is under way."""
         if (attempt := self._attempt) is not None:
             await attempt.finished.wait()
 
+    def close(self) -> None:
+        """Give the link up: end its connection in order, or at once where there is none."""
+        self._closed = True
+        if self.connection is None:
+            self._scope.cancel()
+        else:
+            self.connection.attempt.leaving = True
+            self.drop(self.connection)
+
     async def leave(self) -> None:
-        """Let the connection go, if there is one, and wait for its end."""
+        """Give the link up, and wait for the end of its connection if it has one."""
         if (connection := self.connection) is not None:
-            self._closed = True
-            self.drop(connection)
+            self.close()
             await connection.attempt.finished.wait()
+
+    def _stop(self, connection: Connection, purpose: Purpose) -> None:
+        connection.attempt.purpose = purpose
+        self.drop(connection)
 
     def _begin(self) -> Attempt:
         if self._closed:
             raise self._fault("it is being stopped")
-        if wait := self._restarts.wait():
-            self.state = "crash-loop"
+        if wait := self.life.restarts.wait():
+            self.life.refused()
             raise self._fault(
                 f"it was started {MAX_STARTS} times within a minute and did not stay up; the next "
-                f"try is possible in {wait:.0f} s. At last: {self.error or 'it ended'}"
+                f"try is possible in {wait:.0f} s, or now after: hub mcp restart {self.spec.name}\n"
+                f"At last: {self.error or 'it ended'}"
             )
-        self._attempt = Attempt(anyio.current_time() + self.spec.start_timeout)
+        now, limit = anyio.current_time(), self.spec.start_timeout
+        patience = min(limit, PATIENCE) if self._mute else limit
+        self._attempt = Attempt(
+            patience=patience,
+            deadline=now + patience,
+            limit=now + max(limit, min(limit * WARM_FACTOR, WARM_LIMIT)),
+            begun=self._clock.monotonic(),
+        )
         self._demand.set()
         return self._attempt
 
+    async def _live(self, attempt: Attempt) -> None:
+        try:
+            self.life.starting()
+            await self._start(attempt)
+        finally:
+            self.connection = self._attempt = None
+            if attempt.purpose == "restart":
+                attempt.over.set()
+            else:
+                attempt.fail(self._fault("it is being stopped"))
+            attempt.finished.set()
+        if attempt.purpose == "restart" and not self._closed:
+            self._begin()
+
     async def _start(self, attempt: Attempt) -> None:
-        self.state, fault = "starting", None
-        for mode in self._modes():
-            if self.spec.transport == "stdio":
-                self._restarts.started()
-            self.watch = Watch()
-            fault = await self._guarded(mode, attempt)
-            if attempt.over.is_set():
-                self._ended(fault)
-                return
-            if not _speaks_otherwise(fault, mode) or self._restarts.wait():
-                break
-        self._ended(fault)
+        fault: BaseException | None = None
+        with attempt.scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._watch_deadline, attempt)
+                fault = await self._greeted(attempt)
+                group.cancel_scope.cancel()
+        if attempt.purpose or self._closed:
+            if attempt.purpose == "idle":
+                self.life.restarts.forgive()
+            if not self._closed:
+                self.life.rests("idle", self.watch, self._last)
+            return
+        if attempt.up_since is not None:
+            self.life.restarts.ended(self._clock.monotonic() - attempt.up_since)
+        self.life.failed(fault, self.watch)
+        self._mute = attempt.late and attempt.up_since is None
         attempt.fail(self._fault(self.error))
 
-    def _modes(self) -> tuple[Mode, ...]:
-        """Return how to greet the server: as it was understood before, then the other way."""
-        if self.spec.transport == "memory":
-            return ("auto",)
-        return ("legacy", "auto") if self._legacy else ("auto", "legacy")
+    async def _watch_deadline(self, attempt: Attempt) -> None:
+        """Report a start that takes too long, and let it go on."""
+        await anyio.sleep_until(attempt.deadline)
+        if not attempt.over.is_set() and attempt.limit > attempt.deadline:
+            attempt.late = True
+            text = silence(self.spec, attempt.patience, goes_on=True)
+            self.life.late(text, self.watch)
+
+    async def _greeted(self, attempt: Attempt) -> BaseException | None:
+        """Connect in the one way or the other; return what ended the connection at last."""
+        fault: BaseException | None = None
+        for mode in modes(self.spec, legacy=self.life.legacy):
+            if self.spec.transport == "stdio":
+                self.life.restarts.started()
+            attempt.assumed = self.life.legacy and mode == "legacy"
+            self.watch = Watch(self._hear)
+            fault = await self._guarded(mode, attempt)
+            if attempt.over.is_set() or not speaks_otherwise(fault, mode):
+                break
+            if self.life.restarts.recent() >= MAX_STARTS:
+                break
+        return fault
 
     async def _guarded(self, mode: Mode, attempt: Attempt) -> BaseException | None:
         """Run one connection to its end; return what ended it."""
         cancelled = anyio.get_cancelled_exc_class()
+        limit = None if self._keeps_state() else self.spec.idle_timeout
         try:
-            await self._connected(mode, attempt)
+            await hold_connection(self._wiring, mode, attempt, self.watch, limit)
         except cancelled:
             raise
         except (Exception, BaseExceptionGroup) as error:
@@ -178,76 +267,15 @@ class Link:
             self.connection = None
         return None
 
-    async def _connected(self, mode: Mode, attempt: Attempt) -> None:
-        changes, started = Changes(self._clock), self._clock.monotonic()
-        with anyio.CancelScope(deadline=attempt.deadline) as connecting:
-            async with Client(
-                open_server(self.spec, self._place, self.watch),
-                mode=mode,
-                client_info=types.Implementation(name="hub", version=__version__),
-                logging_callback=self._logged,
-                message_handler=changes.told,
-                cache=None,
-            ) as client:
-                connection = Connection(client, self.watch, attempt)
-                async with anyio.create_task_group() as group:
-                    group.start_soon(changes.listen, client)
-                    await changes.ready(client)
-                    self._listing = await list_server(client, self.spec.name)
-                    connecting.deadline = float("inf")
-                    group.start_soon(changes.follow, client, self._listing, self._changed)
-                    self._up(connection, self._listing, started)
-                    await connection.hold()
-                    self.connection = None
-                    if self.spec.transport == "http" and not self._closed:
-                        await connection.settle()
-                    group.cancel_scope.cancel()
-        if connecting.cancelled_caught and not attempt.over.is_set():
-            raise TimeoutError(self._silence())
+    def _keeps_state(self) -> bool:
+        """Say whether something would be lost, or nothing gained, by a stop while it is idle."""
+        return self.owned or self.spec.stateful == "shared" or self.spec.transport == "memory"
 
-    def _up(self, connection: Connection, listing: ServerListing, started: float) -> None:
-        self.connection, self.state, self.error = connection, "connected", ""
-        self._legacy = listing.protocol not in MODERN_PROTOCOL_VERSIONS
-        self._emit(
-            ev.ServerConnected(
-                server=self.spec.name,
-                protocol=listing.protocol,
-                tools=len(listing.tools),
-                duration_ms=round((self._clock.monotonic() - started) * 1000),
-            )
-        )
+    def _up(self, connection: Connection, listing: ServerListing) -> None:
+        self.connection = self._last = connection
+        connection.attempt.up_since = self._clock.monotonic()
+        self.life.connected(connection, listing)
         connection.attempt.succeed()
-
-    def _changed(self, now: ServerListing) -> None:
-        before, self._listing = self._listing, now
-        if before is not None and (change := listing_change(before, now)) is not None:
-            self._emit(change)
-
-    async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
-        self._emit(
-            ev.ServerLog(server=self.spec.name, level=str(params.level), text=_said(params.data))
-        )
-
-    def _ended(self, fault: BaseException | None) -> None:
-        self.error = reason_of(fault, self.watch)
-        if self._closed:
-            return
-        self.state = "failed"
-        self._emit(
-            ev.ServerFailed(
-                server=self.spec.name,
-                error=self.error,
-                where=str(self.spec.origin),
-                remedy=remedy_for(fault, self.spec.name),
-                stderr=self.watch.tail(),
-            )
-        )
-
-    def _silence(self) -> str:
-        return (
-            f"it did not answer within {self.spec.start_timeout:g} s of its start; if it needs "
-            f"longer, raise servers.{self.spec.name}.start_timeout"
-        )
 
     def _fault(self, text: str) -> ServerError:
         return ServerError(
@@ -255,13 +283,3 @@ class Link:
             server=self.spec.name,
             where=str(self.spec.origin),
         )
-
-
-def _speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:
-    """Say whether a server may have failed because it was greeted in the wrong protocol."""
-    return is_closed(fault) if mode == "auto" else isinstance(fault, MCPError)
-
-
-def _said(data: Any) -> str:
-    """Return what a server logged as text; much of it is JSON."""
-    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)

@@ -1,143 +1,119 @@
-"""Reads a server's whole list of tools, and loses no good tool to a bad one."""
+"""Reads all that a server offers, and loses no good part to a bad one.
 
-from typing import Any
+Tools come first and are what counts. Prompts, resources and templates of resources are asked for
+only where the server says that it has them; what goes wrong with them is a warning.
+"""
 
+from collections.abc import Collection, Iterable
+
+import anyio
 from mcp import Client, MCPError, types
-from mcp.client.session import ClientSession
-from msgspec import Struct, field
-from pydantic import ConfigDict, Field
 
-from hub.connections.mending import ORIGINALS
-from hub.core.ports import RemoteTool, ServerListing
+from hub.connections.members import KINDS, TEMPLATES, TOOLS, Kind, Member
+from hub.connections.paging import Found, read_pages
+from hub.core.ports import RemotePrompt, RemoteResource, RemoteTool, ServerListing
 
-MAX_PAGES = 1000
-MAX_TOOLS = 10_000
+EXTRAS_LIMIT = 5.0
+"""Seconds that everything but the tools may take, all together."""
+CHANGEABLE = frozenset({"tools", "prompts", "resources"})
+"""What a server can announce changes of; templates change with resources."""
 
 
-class _Page(types.Result):
-    """One page, with its tools as the server wrote them."""
+class Lister:
+    """The list of one connected server, kept so that a part of it can be read anew."""
 
-    model_config = ConfigDict(extra="allow", populate_by_name=True)
-    tools: list[Any] = Field(default_factory=list)
-    next_cursor: Any = Field(default=None, alias="nextCursor")
+    def __init__(self, client: Client, server: str, deadly: set[str] | None = None) -> None:
+        """Take a client in; ``deadly`` names lists whose request killed the server before.
 
-    def entries(self) -> list[Any]:
-        """Return the tools as the server wrote them, also those that the SDK would refuse."""
-        originals = (self.meta or {}).get(ORIGINALS)
-        return originals if isinstance(originals, list) else self.tools
+        While a list is asked for its name stands in there, so that it is still there when the
+        server dies of it.
+        """
+        self._client = client
+        self._server = server
+        self._deadly = set() if deadly is None else deadly
+        self._found: dict[str, Found] = {}
+
+    async def read(self, changed: Collection[str] = CHANGEABLE) -> ServerListing:
+        """Ask for everything, or only for those lists that have changed.
+
+        A cursor that comes twice ends a list; of two members with one name the first is kept; what
+        is no tool, prompt or resource is left out. Each is named in the warnings.
+
+        Raises:
+            MCPError: the first page of tools cannot be had.
+        """
+        if "tools" in changed:
+            self._found[TOOLS.name] = await self._tools()
+        extras = [kind for kind in KINDS if kind is not TOOLS and kind.announced_as in changed]
+        with anyio.move_on_after(EXTRAS_LIMIT) as scope:
+            while extras and await self._extra(extras[0]):
+                extras.pop(0)
+        if scope.cancelled_caught:
+            for kind in extras:
+                self._miss(kind, f"did not come within {EXTRAS_LIMIT:g} s")
+        return self._listing()
+
+    async def _tools(self) -> Found:
+        try:
+            return await read_pages(self._client.session, TOOLS)
+        except MCPError as error:
+            declared = self._client.server_capabilities.tools is not None
+            if declared or error.code != types.METHOD_NOT_FOUND:
+                raise
+            return Found()
+
+    async def _extra(self, kind: Kind) -> bool:
+        """Read a list that the server can do without; return whether it has survived that."""
+        if not kind.is_declared(self._client.server_capabilities):
+            return True
+        if kind.name in self._deadly:
+            self._miss(kind, "is not asked for: the server died of the question")
+            return True
+        self._deadly.add(kind.name)
+        try:
+            self._found[kind.name] = await read_pages(self._client.session, kind)
+        except anyio.get_cancelled_exc_class():
+            self._deadly.discard(kind.name)
+            raise
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                self._miss(kind, "cannot be had: the server died of the question")
+                return False
+            # Templates have no capability of their own; many servers with resources know none.
+            if kind is not TEMPLATES or error.code != types.METHOD_NOT_FOUND:
+                self._miss(kind, f"cannot be had: {error.message} ({error.code})")
+        except (ValueError, RuntimeError):
+            self._miss(kind, "cannot be had: the answer does not follow the protocol")
+        self._deadly.discard(kind.name)
+        return True
+
+    def _miss(self, kind: Kind, why: str) -> None:
+        self._found[kind.name] = Found(warnings=[f"the list of {kind.name} {why}"])
+
+    def _listing(self) -> ServerListing:
+        client, info = self._client, self._client.server_info
+        members = [member for kind in KINDS for member in self._members(kind)]
+        return ServerListing(
+            server=self._server,
+            protocol=client.protocol_version or "",
+            tools=tuple(member for member in members if isinstance(member, RemoteTool)),
+            version=info.version if info else "",
+            instructions=client.instructions or "",
+            prompts=tuple(member for member in members if isinstance(member, RemotePrompt)),
+            resources=tuple(member for member in members if isinstance(member, RemoteResource)),
+            warnings=tuple(
+                text for kind in KINDS for text in self._found.get(kind.name, Found()).warnings
+            ),
+        )
+
+    def _members(self, kind: Kind) -> Iterable[Member]:
+        return self._found.get(kind.name, Found()).members.values()
 
 
 async def list_server(client: Client, server: str) -> ServerListing:
-    """Ask a connected server for all of its tools, and say what was odd about them.
-
-    A cursor that comes twice ends the list; of two tools with one name the first is kept; a tool
-    that is no tool is left out. Each is named in the warnings.
+    """Ask a connected server for all that it offers, and say what was odd about it.
 
     Raises:
-        MCPError: the first page cannot be had.
+        MCPError: the first page of tools cannot be had.
     """
-    collected = _Collected()
-    await collected.read(client)
-    info = client.server_info
-    return ServerListing(
-        server=server,
-        protocol=client.protocol_version or "",
-        tools=tuple(collected.tools.values()),
-        version=info.version if info else "",
-        instructions=client.instructions or "",
-        warnings=tuple(collected.warnings),
-    )
-
-
-class _Collected(Struct):
-    """The tools of all pages so far."""
-
-    tools: dict[str, RemoteTool] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-
-    async def read(self, client: Client) -> None:
-        try:
-            page = await _page(client.session, None)
-        except MCPError as error:
-            if client.server_capabilities.tools is None and error.code == types.METHOD_NOT_FOUND:
-                return
-            raise
-        cursors: set[str] = set()
-        for _ in range(MAX_PAGES):
-            self._take_page(page)
-            cursor = page.next_cursor
-            if not isinstance(cursor, str):
-                return
-            if len(self.tools) >= MAX_TOOLS:
-                break
-            if cursor in cursors:
-                self.warnings.append(f"the list of tools repeats its cursor {cursor!r:.100}")
-                return
-            cursors.add(cursor)
-            try:
-                page = await _page(client.session, cursor)
-            except MCPError as error:
-                if error.code == types.CONNECTION_CLOSED:
-                    raise
-                self.warnings.append(
-                    f"the list of tools is cut short: the server refuses its own cursor "
-                    f"{cursor!r:.100} ({error.message})"
-                )
-                return
-            if cursor == "" and self._knows(page):
-                return
-        self.warnings.append(f"the list of tools has no end; {len(self.tools)} tools are kept")
-
-    def _knows(self, page: _Page) -> bool:
-        """Say whether a page brings nothing new: the empty cursor of some means the beginning."""
-        entries = page.entries()
-        return bool(entries) and all(
-            isinstance(entry, dict) and self.tools.get(str(entry.get("name"))) == _tool(entry)
-            for entry in entries
-        )
-
-    def _take_page(self, page: _Page) -> None:
-        for entry in page.entries():
-            self._take(entry)
-
-    def _take(self, entry: Any) -> None:
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if not isinstance(name, str) or not name:
-            self.warnings.append("a tool without a name is left out")
-        elif name in self.tools:
-            self.warnings.append(f"the tool {name!r} is listed twice; the first is kept")
-        elif _needs_task(entry):
-            self.warnings.append(f"the tool {name!r} runs only as a task; it is left out")
-        else:
-            if not isinstance(entry.get("inputSchema"), dict):
-                self.warnings.append(
-                    f"the tool {name!r} has no input schema; it is taken to have no arguments"
-                )
-            self.tools[name] = _tool(entry)
-
-
-async def _page(session: ClientSession, cursor: str | None) -> _Page:
-    params = types.PaginatedRequestParams(cursor=cursor)
-    return await session.send_request(types.ListToolsRequest(params=params), _Page)
-
-
-def _needs_task(entry: dict[str, Any]) -> bool:
-    execution = entry.get("execution")
-    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
-
-
-def _tool(entry: dict[str, Any]) -> RemoteTool:
-    schema, output = entry.get("inputSchema"), entry.get("outputSchema")
-    annotations = entry.get("annotations")
-    return RemoteTool(
-        name=str(entry.get("name")),
-        description=_text(entry.get("description")),
-        input_schema=schema if isinstance(schema, dict) else {"type": "object"},
-        output_schema=output if isinstance(output, dict) else None,
-        title=_text(entry.get("title")),
-        annotations=annotations if isinstance(annotations, dict) else {},
-    )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return await Lister(client, server).read()

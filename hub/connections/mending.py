@@ -2,8 +2,8 @@
 
 The SDK checks each result as a whole against the protocol: one tool without a schema would make
 the server's whole list unusable, and one block of a new kind would turn a call that ran into an
-error. What the checks would refuse is therefore taken out before; the tools go beside the list, as
-the server wrote them.
+error. What the checks would refuse is therefore taken out before; the members of a list go beside
+it, as the server wrote them.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from hub.connections.watch import Watch
 
-ORIGINALS = "hub/tools"
-"""Key in ``_meta`` under which the tools of a page stand as the server wrote them."""
+ORIGINALS = "hub/members"
+"""Key in ``_meta`` under which the members of a page stand as the server wrote them."""
+LISTS = ("tools", "prompts", "resources", "resourceTemplates")
+"""The members of results that are lists of what a server offers."""
 
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
@@ -58,19 +60,19 @@ def mended(message: SessionMessage) -> SessionMessage:
     inner = message.message
     if isinstance(inner, types.JSONRPCResponse):
         result = inner.result
-        if "tools" in result:
-            _mend_page(result)
-        elif "content" in result or "structuredContent" in result:
+        if "content" in result or "structuredContent" in result:
             _mend_content(result)
+        elif (listed := next((key for key in LISTS if key in result), None)) is not None:
+            _mend_page(result, listed)
         elif "protocolVersion" in result and not isinstance(result.get("serverInfo"), Mapping):
             result["serverInfo"] = {"name": "", "version": ""}
     return message
 
 
-def _mend_page(result: dict[str, Any]) -> None:
-    tools, meta = result["tools"], result.get("_meta")
-    entries = tools if isinstance(tools, list) else []
-    result["tools"] = []
+def _mend_page(result: dict[str, Any], listed: str) -> None:
+    members, meta = result[listed], result.get("_meta")
+    entries = members if isinstance(members, list) else []
+    result[listed] = []
     result["_meta"] = {**(meta if isinstance(meta, dict) else {}), ORIGINALS: entries}
     if not isinstance(result.get("nextCursor"), str):
         result.pop("nextCursor", None)

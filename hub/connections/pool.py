@@ -10,9 +10,11 @@ import anyio
 import anyio.abc
 
 from hub.connections.calls import call_tool
+from hub.connections.family import Family
 from hub.connections.link import Link
 from hub.connections.opening import Place
 from hub.connections.reading import get_prompt, read_resource
+from hub.connections.records import Records
 from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
@@ -21,6 +23,8 @@ from hub.core.servers import ServerSpec
 
 UNKNOWN = "server_unavailable"
 """Kind of the outcome of a call to a server that there is not."""
+LOOK = 2.0
+"""Seconds between two looks whether somebody asks for a restart."""
 LEAVE_LIMIT = 0.5
 """Seconds that HTTP servers have to be told that we leave."""
 SDK_LOGS = ("mcp", "client")
@@ -41,24 +45,43 @@ class ServerPool:
         emit: Callable[[Event], None],
         clock: Clock,
         protocols: Mapping[str, str] = MappingProxyType({}),
+        records: Records | None = None,
+        idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
     ) -> None:
-        """Take the servers in; ``protocols`` tells which version a server spoke the last time."""
+        """Take the servers in.
+
+        ``protocols`` tells which version a server spoke the last time, where no record does;
+        ``records`` keeps what becomes of them; ``idempotent`` says whether a call of a tool was
+        approved as one that may be repeated.
+        """
         place = Place(workspace, env, resolve)
-        self._links = {
-            spec.name: Link(
-                spec, place=place, clock=clock, emit=emit, protocol=protocols.get(spec.name, "")
+        self._families = {
+            spec.name: Family(
+                spec,
+                place=place,
+                clock=clock,
+                emit=emit,
+                protocol=protocols.get(spec.name, ""),
+                records=records,
+                own=self._own,
             )
             for spec in specs
         }
+        self._clock = clock
+        self._records = records
+        self._idempotent = idempotent
         self._group: anyio.abc.TaskGroup | None = None
+        self._over = False
 
     async def __aenter__(self) -> "ServerPool":
         # Where nobody listens, Python would print the SDK's warnings, with tracebacks, on stderr.
         for name in SDK_LOGS:
             logging.getLogger(name).addHandler(_UNHEARD)
         self._group = await anyio.create_task_group().__aenter__()
-        for link in self._links.values():
-            self._group.start_soon(link.run)
+        for family in self._families.values():
+            self._group.start_soon(family.base.run)
+        if self._records is not None:
+            self._group.start_soon(self._look)
         return self
 
     async def __aexit__(
@@ -68,6 +91,7 @@ class ServerPool:
         trace: TracebackType | None,
     ) -> bool | None:
         assert self._group is not None
+        self._over = True
         try:
             if error is None:
                 await self._leave()
@@ -80,41 +104,71 @@ class ServerPool:
         """Tell HTTP servers that their sessions are over; the others notice by themselves."""
         with anyio.move_on_after(LEAVE_LIMIT):
             async with anyio.create_task_group() as group:
-                for link in self._links.values():
-                    if link.spec.transport == "http":
-                        group.start_soon(link.leave)
+                for family in self._families.values():
+                    if family.spec.transport == "http":
+                        for link in family.links():
+                            group.start_soon(link.leave)
 
-    def link(self, server: str) -> Link:
-        """Return the link to a server.
+    async def _look(self) -> None:
+        """See requests for restarts also while nobody calls."""
+        while True:
+            await self._clock.sleep(LOOK)
+            for family in self._families.values():
+                if any(link.connection is not None for link in family.links()):
+                    family.look()
+
+    def _own(self, link: Link) -> None:
+        """Run the owner task of a link that was made for an agent."""
+        if self._group is None or self._over:
+            link.close()
+        else:
+            self._group.start_soon(link.run)
+
+    def family(self, server: str) -> Family:
+        """Return the links to a server.
 
         Raises:
             ServerError: there is none of this name.
         """
-        if server not in self._links:
+        if server not in self._families:
             raise ServerError(f"there is no MCP server {server!r}", server=server)
-        return self._links[server]
+        return self._families[server]
+
+    def link(self, server: str) -> Link:
+        """Return the link to a server that serves all agents.
+
+        Raises:
+            ServerError: there is none of this name.
+        """
+        return self.family(server).base
 
     def warm(self) -> None:
         """Start every server in the background."""
-        for link in self._links.values():
-            link.demand()
+        for family in self._families.values():
+            family.base.demand()
+
+    def release(self, agent: str) -> None:
+        """End the processes and sessions that were kept for one agent."""
+        for family in self._families.values():
+            family.release(agent)
 
     async def listing(self, server: str) -> ServerListing:
-        """Connect if need be and return the server's tools.
+        """Connect if need be and return what the server offers.
 
         Raises:
             ServerError: it did not start, or not within its limit.
         """
-        return await self.link(server).listing()
+        return await self.family(server).listing()
 
     async def call(
         self, server: str, tool: str, arguments: dict[str, Any], context: CallContext
     ) -> ToolOutcome:
         """Call a tool. A server that is gone or silent gives an error outcome, not an exception."""
-        link = self._links.get(server)
-        if link is None:
+        family = self._families.get(server)
+        if family is None:
             return ToolOutcome(f"There is no MCP server {server!r}.", is_error=True, kind=UNKNOWN)
-        return await call_tool(link, tool, arguments, context)
+        link = family.link_for(context.agent)
+        return await call_tool(link, tool, arguments, context, self._idempotent)
 
     async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
         """Return the contents of a resource.
@@ -122,7 +176,7 @@ class ServerPool:
         Raises:
             ServerError: the server is gone, silent, or refuses.
         """
-        return await read_resource(self.link(server), uri)
+        return await read_resource(self.family(server).any(), uri)
 
     async def get_prompt(
         self, server: str, prompt: str, arguments: Mapping[str, str]
@@ -132,4 +186,4 @@ class ServerPool:
         Raises:
             ServerError: the server is gone, silent, or refuses.
         """
-        return await get_prompt(self.link(server), prompt, arguments)
+        return await get_prompt(self.family(server).any(), prompt, arguments)

@@ -1,6 +1,7 @@
 """Reads a server's resources and prompts, with the limits and the errors of a call."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import anyio
@@ -42,8 +43,14 @@ async def get_prompt(
 
 
 async def _asked(link: Link, what: str, ask: Callable[[Client], Awaitable[_Found]]) -> _Found:
+    async with link.turn or nullcontext():
+        return await _answered(link, what, ask)
+
+
+async def _answered(link: Link, what: str, ask: Callable[[Client], Awaitable[_Found]]) -> _Found:
     connection = await link.connect()
     with anyio.move_on_after(link.spec.call_timeout):
+        connection.calls += 1
         try:
             return await ask(connection.client)
         except MCPError as error:
@@ -54,6 +61,8 @@ async def _asked(link: Link, what: str, ask: Callable[[Client], Awaitable[_Found
         except (RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             link.drop(connection)
             reason = f"{what} cannot be read: the connection was lost"
+        finally:
+            connection.done()
         raise _fault(link, reason)
     raise _fault(link, f"{what} cannot be read: no answer within {link.spec.call_timeout:g} s")
 

@@ -71,6 +71,10 @@ class Records(Protocol):
         """Replace a server's record; a failure to write is no fault of the server."""
         ...
 
+    def read(self, spec: ServerSpec) -> Record | None:
+        """Return what is known of a server; None when it was never started."""
+        ...
+
     def asked(self, spec: ServerSpec) -> int:
         """Return a mark that changes whenever somebody asks for a restart of the server."""
         ...
@@ -78,20 +82,6 @@ class Records(Protocol):
     def hear(self, spec: ServerSpec, text: str) -> None:
         """Append what the server wrote to standard error, masked, to its log."""
         ...
-
-
-class NoRecords:
-    """Keeps nothing."""
-
-    def write(self, spec: ServerSpec, record: Record) -> None:
-        """Keep nothing."""
-
-    def asked(self, spec: ServerSpec) -> int:
-        """Nobody asks."""
-        return 0
-
-    def hear(self, spec: ServerSpec, text: str) -> None:
-        """Keep nothing."""
 
 
 class FileRecords:
@@ -109,6 +99,10 @@ class FileRecords:
         )
         with suppress(OSError):
             _replace(record_path(self._state, spec), msgspec.json.encode(whole))
+
+    def read(self, spec: ServerSpec) -> Record | None:
+        """Return what is known of a server; None when it was never started."""
+        return read_record(self._state, spec)
 
     def asked(self, spec: ServerSpec) -> int:
         """Return a mark that changes whenever somebody asks for a restart of the server."""

@@ -143,6 +143,7 @@ class _Pipes(Struct):
         with suppress(*_GONE):
             while True:
                 self.watch.heard(await stderr.receive())
+        self.watch.heard(b"\n")
         self.watch.silent.set()
 
     async def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 import codecs
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import anyio
 
@@ -11,12 +11,16 @@ from hub.connections.masking import masked
 STDERR_LINES = 50
 LINE_LENGTH = 500
 """Characters that are kept of one line."""
+UNFINISHED = 16 * LINE_LENGTH
+"""Characters that are kept of a line without its end, so that a secret in it is whole."""
 
 
 class Watch:
     """Follows one server from its start to its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Callable[[str], None] | None = None) -> None:
+        """Take in who else is to hear, line by line, what it writes to standard error."""
+        self._hear = hear
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._rest = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -37,8 +41,14 @@ class Watch:
     def heard(self, data: bytes) -> None:
         """Keep what the process wrote to standard error."""
         *lines, rest = (self._rest + self._decoder.decode(data)).split("\n")
-        self._rest = rest[:LINE_LENGTH]
-        self._stderr.extend(line[:LINE_LENGTH].rstrip() for line in lines if line.strip())
+        self._rest = rest[:UNFINISHED]
+        if not lines:
+            return
+        # What is hidden is hidden before lines are cut, since half a secret is not recognised.
+        told = [line.rstrip() for line in self.told("\n".join(lines)).split("\n") if line.strip()]
+        self._stderr.extend(line[:LINE_LENGTH] for line in told)
+        if self._hear is not None and told:
+            self._hear("".join(f"{line}\n" for line in told))
 
     def skipped(self, line: bytes) -> None:
         """Count a line on standard output that was no message."""
@@ -48,7 +58,9 @@ class Watch:
 
     def tail(self, lines: int = 10) -> str:
         """Return the last lines of standard error."""
-        kept = [*self._stderr, self._rest] if self._rest.strip() else list(self._stderr)
+        kept = list(self._stderr)
+        if self._rest.strip():
+            kept.append(self.told(self._rest)[:LINE_LENGTH])
         return self.told("\n".join(kept[-lines:]))
 
     def describe(self) -> str:

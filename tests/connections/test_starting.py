@@ -116,7 +116,7 @@ async def test_a_server_that_keeps_dying_is_started_five_times_a_minute(tmp_path
         for start in range(1, 6):
             await pool.listing("bad")
             await heard.wait_for(ev.ServerFailed, start)
-            await pool.link("bad").idle()
+            await pool.link("bad").at_rest()
         for _ in range(3):
             with pytest.raises(ServerError, match="5 times within a minute"):
                 await pool.listing("bad")
