@@ -20,6 +20,7 @@ KINDS = {
     "model": "send conversations to the model",
     "script": "let a script of its own decide in place of a model:",
     "limit": "use more than your own limit of",
+    "alias": "give a tool the other name",
     "allow": "run without a question what matches",
     "mode": "run in the mode",
     "role": "let the role have",

@@ -9,6 +9,7 @@ from hub.config.references import resolve
 from hub.config.schema import ModelEntry
 from hub.core.errors import ConfigError
 from hub.core.modelspec import ModelSpec
+from hub.core.prices import Price
 from hub.core.team import Origin
 
 SCRIPT = "script:"
@@ -97,12 +98,14 @@ def _from_entry(loaded: Loaded, name: str, entry: ModelEntry) -> ModelSpec:
         api=entry.api,
         context_window=entry.context_window,
         max_output_tokens=entry.max_output_tokens,
+        price=Price(**entry.price.model_dump()) if entry.price else None,
         headers={key: value(text, "headers", key) for key, text in entry.headers.items()},
         max_retries=entry.max_retries,
         connect_timeout=entry.connect_timeout,
         idle_timeout=entry.idle_timeout,
         temperature=entry.temperature,
         extra_body=dict(entry.extra_body),
+        tool_schemas=entry.tool_schemas,
     )
 
 

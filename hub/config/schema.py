@@ -16,6 +16,7 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 NotNegative = Annotated[int, Strict(), Field(ge=0)]
 Switch = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Dollars = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 
 ClientName = Literal[
@@ -40,6 +41,17 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class PriceEntry(Section):
+    """What a model's tokens cost, in US dollars for a million of them."""
+
+    input: Dollars
+    """For what is sent."""
+    output: Dollars
+    """For what is answered, reasoning included."""
+    cached: Dollars | None = None
+    """For what is sent and comes from a prompt cache; ``null`` takes the price of input."""
+
+
 class ModelEntry(Section):
     """How one model is reached."""
 
@@ -56,6 +68,8 @@ class ModelEntry(Section):
     """Tokens that a request and its answer may have together."""
     max_output_tokens: Count | None = None
     """Most tokens of one answer."""
+    price: PriceEntry | None = None
+    """What its tokens cost; needed where ``limits.usd`` is set."""
     headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """Further headers of each request; values may be ``${env:NAME}``."""
     max_retries: NotNegative = 4
@@ -68,6 +82,9 @@ class ModelEntry(Section):
     """Sampling temperature; left out of the request when not given."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict)
     """Further keys of the request body, sent as they are."""
+    tool_schemas: Literal["openai", "anthropic", "gemini", "generic"] | None = None
+    """Which servers' rules the schemas of tools are made to fit; left out, the address and the name
+    of the model decide, and ``generic`` in doubt."""
 
 
 class ToolEntry(Section):
@@ -172,12 +189,52 @@ class LimitSettings(Section):
     """Wall time of one turn."""
     tokens: Count | None = None
     """Input and output tokens, those of all children included."""
+    usd: Dollars | None = None
+    """US dollars, those of all children included; needs a ``price`` for every model in reach."""
+    tree_steps: Count | None = None
+    """Model requests of the whole session, those of all children included."""
+    tree_tool_calls: NotNegative | None = None
+    """Tool calls of the whole session, those of all children included."""
     depth: NotNegative = 3
     """How many levels of children may exist below the first agent."""
 
     def as_limits(self) -> Limits:
         """Return the same bounds as the value that agents carry."""
         return Limits(**self.model_dump())
+
+
+class GateEntry(Section):
+    """A condition without which tools are not offered; all that is given has to hold."""
+
+    env: str = ""
+    """A variable that has to be set."""
+    file: str = ""
+    """A path within the workspace that has to exist."""
+    platform: tuple[Literal["linux", "darwin", "win32"], ...] = ()
+    """Systems of which this has to be one."""
+
+
+class CatalogSettings(Section):
+    """How tools are offered to models."""
+
+    budget: Count | None = 15_000
+    """Tokens, by estimate, that a role's tools may take in each request. When they take more, the
+    model gets the bundled tools, the hub's own, and ``tool_search``, which loads what it finds.
+    ``null``: all tools are always sent."""
+
+
+class ResultSettings(Section):
+    """What becomes of large results."""
+
+    inline: Annotated[int, Strict(), Field(ge=1000)] = 25_000
+    """Characters of one result that a model is shown. A longer one is kept whole on disk, and the
+    model gets a preview with a handle for ``read_result``."""
+    preview: Annotated[int, Strict(), Field(ge=500)] = 6_000
+    """Characters of such a preview, never more than ``inline``."""
+    keep_days: Count = 30
+    """Days for which large results are kept after they were last read."""
+    quota_mb: Count = 1024
+    """Megabytes that all kept results may take; the oldest go first."""
 
 
 class Settings(Section):
@@ -195,9 +252,18 @@ class Settings(Section):
     servers_from: tuple[ClientName, ...] = ()
     """Other clients whose MCP servers are used as well, read at each run; each server needs an
     approval. Where two list a server of one name, the client that is named first wins."""
+    aliases: Mapping[str, str] = Field(default_factory=dict)
+    """Short names by the tool's model-facing name: the tool is offered under the short one in place
+    of its own. Rules may speak of it by either."""
+    gates: Mapping[str, GateEntry] = Field(default_factory=dict)
+    """By a pattern over model-facing tool names: conditions without which these are not offered."""
     permissions: Permissions = Field(default_factory=Permissions)
     """Which calls may happen."""
     limits: LimitSettings = Field(default_factory=LimitSettings)
     """What one agent may use."""
+    catalog: CatalogSettings = Field(default_factory=CatalogSettings)
+    """How tools are offered to models."""
+    results: ResultSettings = Field(default_factory=ResultSettings)
+    """What becomes of large results."""
     claude_agents: Switch = False
     """Also load the sub-agents of the project's ``.claude/agents`` as roles."""

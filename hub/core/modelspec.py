@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hub.core.prices import Price
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
@@ -20,6 +22,8 @@ class ModelSpec:
     context_window: int | None = None
     """Tokens that a request and its answer may have together; None when unknown."""
     max_output_tokens: int | None = None
+    price: Price | None = None
+    """None when it is not known."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     max_retries: int = 4
     """How often a failed request is sent again, when it is worth it."""
@@ -29,3 +33,5 @@ class ModelSpec:
     temperature: float | None = None
     extra_body: Mapping[str, object] = field(default_factory=dict)
     """Further keys of the request body, sent as they are."""
+    tool_schemas: Literal["openai", "anthropic", "gemini", "generic"] | None = None
+    """Whose rules the schemas of tools are made to fit; None lets address and name decide."""

@@ -1,6 +1,6 @@
 """The table from which the settings reference is made."""
 
-from pydantic import BaseModel
+from typing import Any, get_args
 
 from hub.config import schema
 from hub.config.keys import fields_of
@@ -24,30 +24,19 @@ def test_every_key_has_a_type_a_default_and_a_text() -> None:
 
 def test_the_table_holds_exactly_the_keys_of_the_schema() -> None:
     """Counted from the models, leaf by leaf."""
-    sections: list[type[BaseModel]] = [
-        schema.Settings,
-        schema.ModelEntry,
-        schema.ServerEntry,
-        schema.ToolEntry,
-        schema.OAuthEntry,
-        schema.Permissions,
-        schema.LimitSettings,
-    ]
+    known = vars(schema).values()
+    sections = [one for one in known if one is not schema.BaseModel and _is_section(one)]
     leaves = sum(
         1
         for section in sections
-        for name in section.model_fields
-        if (section, name)
-        not in {
-            (schema.Settings, "models"),
-            (schema.Settings, "servers"),
-            (schema.Settings, "permissions"),
-            (schema.Settings, "limits"),
-            (schema.ServerEntry, "tools"),
-            (schema.ServerEntry, "oauth"),
-        }
+        for field in section.model_fields.values()
+        if not any(_is_section(part) for part in (field.annotation, *get_args(field.annotation)))
     )
     assert len(settings_table()) == leaves
+
+
+def _is_section(annotation: Any) -> bool:
+    return fields_of(annotation) is not None and annotation is not schema.Section
 
 
 def test_bounds_in_settings_are_those_that_agents_carry() -> None:
