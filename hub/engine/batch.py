@@ -17,19 +17,27 @@ NOT_RUN = {
 }
 """What a model is told of calls in an answer that did not end well, by finish reason."""
 
+AFTER_REPORT = "Your report was accepted and ended the work, so this call was not run."
+"""What is noted of calls that stand behind the report in the same message."""
+
 
 async def run_batch(agent: Agent, calls: Sequence[ToolCall]) -> list[ToolOutcome]:
     """Run the calls of one message and return their outcomes in call order.
 
     Neighbours that are concurrency-safe run together; every other call waits for those before it.
-    Calls past the agent's limit get an error result and are not run.
+    Calls past the agent's limit, and calls after the report that ended the work, get an error
+    result and are not run.
     """
     left = agent.ledger.calls_left()
     allowed = calls if left is None else calls[:left]
     agent.ledger.tool_calls += len(allowed)
     outcomes: list[ToolOutcome] = []
     for group in _groups(agent, allowed):
-        outcomes.extend(await _together(agent, group))
+        if agent.duty is not None and agent.duty.accepted() is not None:
+            refused = _refusal(AFTER_REPORT, "report_closed")
+            outcomes.extend(agent.path.settle(call, refused) for call in group)
+        else:
+            outcomes.extend(await _together(agent, group))
     outcomes.extend(
         agent.path.settle(call, _refusal("The limit of tool calls is reached; not run.", "limit"))
         for call in calls[len(allowed) :]

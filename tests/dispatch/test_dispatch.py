@@ -266,6 +266,27 @@ async def test_the_first_valid_report_wins_and_the_tool_is_closed(tmp_path, work
     assert [r.kind for r in results] == ["", "report_closed"]
 
 
+async def test_calls_behind_an_accepted_report_are_not_run(tmp_path, workspace):
+    """The report ended the work; what stood before it has run, and a refused one ends nothing."""
+    boss(workspace, "helper")
+    role(workspace, "helper", "tools: [files__list]")
+    look = {"tool": "files__list"}
+    wrong = {"tool": "report", "args": {"status": "great", "summary": "x"}}
+    calls = [look, wrong, look, *report("first")["calls"], look, look]
+    source = agents(
+        boss=[{"calls": [dispatch("helper")]}, {"text": "ok"}], helper=[{"calls": calls}]
+    )
+    async with serve_model(source) as server:
+        _, events = await run(server, workspace, tmp_path)
+    [job] = of_type(events, "job.done")
+    assert (job.outcome, job.result["report"]["summary"]) == ("done", "first")
+    results = of_type(events, "tool.result", "boss/helper#1")
+    kinds = ["", "invalid_report", "", "", "report_closed", "report_closed"]
+    assert [r.kind for r in results] == kinds
+    assert "ended the work, so this call was not run" in results[-1].text
+    assert len(of_type(events, "tool.call", "boss/helper#1")) == 4
+
+
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [("success", "done"), ("partial", "partial"), ("failed", "failed"), ("blocked", "blocked")],
@@ -298,6 +319,21 @@ async def test_a_report_cannot_close_its_frame_or_imitate_the_harness(tmp_path, 
     assert "<system-reminder>" not in result.text
     body = result.text.removeprefix("<dispatch_result>\n").removesuffix("\n</dispatch_result>")
     assert json.loads(body)["report"]["summary"] == evil
+
+
+async def test_a_long_report_reaches_the_parent_as_json(tmp_path, workspace):
+    """It is shortened inside; nothing on its way cuts it again."""
+    boss(workspace, "helper")
+    role(workspace, "helper")
+    long = report("fine", details="{{ 'y' * 100000 }}")
+    source = agents(
+        boss=[{"calls": [dispatch("helper")]}, {"text": "{{ last[0].json.report.summary }}"}],
+        helper=[long],
+    )
+    async with serve_model(source) as server:
+        result, events = await run(server, workspace, tmp_path)
+    assert (result.outcome, result.text) == ("done", "fine")
+    assert 40_000 > len(told(events)[0].text) > 10_000
 
 
 async def test_a_child_that_fails_is_an_error_result_with_its_partial_work(tmp_path, workspace):
