@@ -184,6 +184,7 @@ def lazy_servers(
         emit=emit,
         clock=SystemClock(),
         cache=listing_cache(setup),
+        state=setup.loaded.sources.paths.state,
     )
 
 

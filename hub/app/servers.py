@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import refresh_cache
+from hub.connections.records import FileRecords
 from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
@@ -30,6 +31,10 @@ class Pool(Servers, Protocol):
         """Start every server in the background."""
         ...
 
+    def release(self, agent: str) -> None:
+        """End what was kept for one agent."""
+        ...
+
 
 class LazyServers:
     """The Servers port: imports and opens the pool when it is first asked for."""
@@ -44,13 +49,22 @@ class LazyServers:
         emit: Callable[[Event], None],
         clock: Clock,
         cache: ListingCache | None = None,
+        state: Path | None = None,
+        idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
     ) -> None:
+        """Take the servers in.
+
+        Records of what becomes of them are kept in the ``state`` folder, where one is given;
+        ``idempotent`` says whether a call of a tool was approved as one that may be repeated.
+        """
         self._specs = specs
         self._workspace = workspace
         self._env = env
         self._resolve = resolve
         self._emit = emit
         self._clock = clock
+        self._records = None if state is None else FileRecords(state)
+        self._idempotent = idempotent
         self._wanted = anyio.Event()
         self._ready = anyio.Event()
         self._stop = anyio.Event()
@@ -77,6 +91,8 @@ class LazyServers:
                     emit=self._emit,
                     clock=self._clock,
                     protocols=self._protocols(),
+                    records=self._records,
+                    idempotent=self._idempotent,
                 ),
             ) as pool:
                 self._pool = pool
@@ -88,7 +104,7 @@ class LazyServers:
             self._ready.set()
 
     def _protocols(self) -> dict[str, str]:
-        """Return which protocol each server spoke the last time, so that it is not probed for."""
+        """Return which protocol servers without a record spoke the last time, so as not to probe."""
         known = ((spec.name, self.cache.load(spec)) for spec in self._specs)
         return {name: listing.protocol for name, listing in known if listing is not None}
 
@@ -124,9 +140,14 @@ class LazyServers:
         """Call a tool of a server, starting it if need be."""
         pool = self._pool or await self._opened()
         if pool is None:
-            text = f"MCP server {server!r}: {STOPPED}. The call was not run."
+            text = f"MCP server {server!r}: {STOPPED}. The call did not run."
             return ToolOutcome(text, is_error=True, kind="server_unavailable")
         return await pool.call(server, tool, arguments, context)
+
+    def release(self, agent: str) -> None:
+        """End the processes and sessions that were kept for one agent, whose work is over."""
+        if self._pool is not None:
+            self._pool.release(agent)
 
     async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
         """Return the contents of a resource, starting its server if need be.
