@@ -71,6 +71,8 @@ class Run(Struct):
     model_for: Callable[[Role], Model]
     derive: DeriveGrant
     check_schema: CheckSchema
+    release: Callable[[str], None] = lambda agent: None
+    """Ends what servers keep for an agent, told by its path when its work is over."""
     bundled: frozenset[str] = frozenset()
     """Names of the servers that come with the hub and go by their own names."""
     feed: Feed = field(default_factory=Feed)
@@ -139,6 +141,7 @@ class Run(Struct):
             result = await run_turn(agent, task_message(job.task, job.context, job.files))
         finally:
             outcome = "cancelled" if result is None else result.outcome
+            self.release(seat.path)
             agent.journal.note(ev.SessionDone(outcome=outcome))
         return result
 
