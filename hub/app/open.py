@@ -82,6 +82,7 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         emit=news.emit,
         clock=clock,
         cache=ListingCache(loaded.sources.paths.cache / "catalog"),
+        state=loaded.sources.paths.state,
     )
     try:
         async with one_fault(), anyio.create_task_group() as group:
@@ -172,6 +173,7 @@ async def _hub(
         model_for=model_for,
         derive=_deriver(start.mode),
         check_schema=schema_errors,
+        release=servers.release,
         bundled=bundled_servers(loaded),
     )
     grant = grant_for(start.role, mode=start.mode)
