@@ -51,7 +51,7 @@ class Document(Struct, frozen=True):
     """What could not be read; the data holds the rest."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, limit: int = MAX_BYTES) -> str:
     """Return a file's text, without a byte order mark and with plain line ends.
 
     Raises:
@@ -63,12 +63,12 @@ def read_text(path: Path) -> str:
         with os.fdopen(os.open(path, _OPEN), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise BadFile(Problem("it is a folder, device or pipe, not a file", where))
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(limit + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise BadFile(Problem(f"cannot read the file: {reason}", where)) from None
-    if len(content) > MAX_BYTES:
-        raise BadFile(Problem(f"the file is larger than {MAX_BYTES:,} bytes", where))
+    if len(content) > limit:
+        raise BadFile(Problem(f"the file is larger than {limit:,} bytes", where))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

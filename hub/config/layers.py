@@ -1,30 +1,38 @@
 """Settings out of all their layers, each value with where it came from and what it hides.
 
-Low to high: ``.mcp.json``, the defaults, the user's file, the project's file, the project's local
-file, a team's file, a file named by a flag, ``HUB_…`` variables, flags. (``.mcp.json`` is below
-the defaults, so that it cannot take the name of a bundled server.)
+Low to high: files of other clients, ``.mcp.json``, the defaults, the user's file, the project's
+file, the project's local file, a team's file, a file named by a flag, ``HUB_…`` variables, flags.
+(Clients and ``.mcp.json`` are below the defaults, so that they cannot take the name of a bundled
+server.) What reads the files of clients is imported when there is one to read.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.config.keys import dotted, split_key
-from hub.config.mcp_json import mcp_json_layer
+from hub.config.layer_names import CLIENT_LAYERS as CLIENT_LAYERS
+from hub.config.layer_names import FOREIGN_LAYERS as FOREIGN_LAYERS
+from hub.config.layer_names import PROJECT_LAYERS as PROJECT_LAYERS
 from hub.config.merge import Leaf, keyed, merge
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS, Paths
 from hub.config.problems import BadFile, Problem, fault, validated
-from hub.config.schema import BUNDLED, Settings
+from hub.config.schema import BUNDLED, LimitSettings, Settings
 from hub.config.sources import Layer, env_layer, file_layer, flag_layer
 from hub.core.errors import ConfigError
 from hub.core.limits import Limits
 from hub.core.team import Origin
 
-PROJECT_LAYERS = frozenset({"mcp_json", "project", "local"})
-"""Layers whose files come with the project, so possibly from strangers."""
+READERS = "hub.config.clients"
+"""The package that reads the files of other clients."""
+STRICT = "strict"
+"""The layer of a file named by ``--strict-mcp-config``."""
 
 
 class PermissionRule(Struct, frozen=True):
@@ -54,6 +62,8 @@ class Sources:
     """A settings file named by a flag; it has to exist."""
     team: Path | None = None
     """A team's folder, absolute; its ``config.yaml`` need not exist."""
+    strict_mcp: Path | None = None
+    """A list of MCP servers, in any known format, whose servers are the only ones."""
 
 
 class Loaded(Struct, frozen=True):
@@ -96,7 +106,7 @@ class Loaded(Struct, frozen=True):
 
     def chosen_limits(self) -> frozenset[str]:
         """Return the names of the bounds that somebody chose; a role can only tighten those."""
-        names = ("steps", "tool_calls", "seconds", "tokens", "depth")
+        names = LimitSettings.model_fields
         return frozenset(n for n in names if self.origin(f"limits.{n}").layer != "default")
 
 
@@ -106,34 +116,77 @@ def load_settings(sources: Sources) -> Loaded:
     Raises:
         ConfigError: with all that is wrong in all layers, each with its place.
     """
-    problems: list[Problem] = []
-    notices: list[str] = []
-    layers: list[Layer] = []
+    found = _Found()
     mcp_json = sources.project / MCP_JSON
-    if mcp_json.is_file():
-        layer, found, told = mcp_json_layer(mcp_json)
-        layers.append(layer)
-        problems += found
-        notices += told
-    layers.append(_defaults())
+    if sources.strict_mcp is None and mcp_json.is_file():
+        found.add(*_reader("mcp_json").mcp_json_layer(mcp_json, _around(sources)))
+    found.layers.append(_defaults())
     for name, path in _files(sources):
         try:
-            layer, found = file_layer(name, path)
+            found.add(*file_layer(name, path))
         except BadFile as error:
-            problems.append(error.problem)
-            continue
-        layers.append(layer)
-        problems += found
-    layer, found, told = env_layer(sources.environ)
-    layers.append(layer)
-    problems += found
-    notices += told
-    layer, found = flag_layer(sources.flags, sources.assignments)
-    layers.append(layer)
-    problems += found
-    if problems:
-        raise fault(ConfigError, problems)
-    return fold(tuple(layers), sources, tuple(notices))
+            found.problems.append(error.problem)
+    found.add(*env_layer(sources.environ))
+    found.add(*flag_layer(sources.flags, sources.assignments))
+    if sources.strict_mcp is not None:
+        _take_strictly(found, sources, sources.cwd / sources.strict_mcp.expanduser())
+    if found.problems:
+        raise fault(ConfigError, found.problems)
+    if sources.strict_mcp is None:
+        _take_clients(found, sources)
+    return fold(tuple(found.layers), sources, tuple(found.notices))
+
+
+class _Found:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.notices: list[str] = []
+        self.layers: list[Layer] = []
+
+    def add(self, layer: Layer, problems: Sequence[Problem], notices: Sequence[str] = ()) -> None:
+        self.layers.append(layer)
+        self.problems += problems
+        self.notices += notices
+
+
+def _take_strictly(found: _Found, sources: Sources, path: Path) -> None:
+    """Put the servers of one file in the place of all others."""
+    found.layers = [
+        replace(layer, data={key: layer.data[key] for key in layer.data if key != "servers"})
+        for layer in found.layers
+    ]
+    taken, problems = _reader("recognising").recognised_layer(STRICT, path, _around(sources))
+    found.add(taken.layer, problems, taken.notices)
+
+
+def _take_clients(found: _Found, sources: Sources) -> None:
+    """Put the servers of the clients that ``servers_from`` names below all others."""
+    named: dict[str, tuple[str, ...]] = {
+        layer.name: tuple(layer.data["servers_from"])
+        for layer in found.layers
+        if "servers_from" in layer.data
+    }
+    wanted = next(reversed(named.values()), ())
+    if not wanted:
+        return
+    own = {client for layer in named.keys() - PROJECT_LAYERS for client in named[layer]}
+    where = _reader("table").Surroundings(sources.environ)
+    layers, notices = _reader("reading").client_layers(wanted, own, _around(sources), where)
+    found.layers = [*layers, *found.layers]
+    found.notices += notices
+
+
+def _reader(name: str) -> Any:
+    """Import a module that most runs do not need."""
+    return import_module(f"{READERS}.{name}")
+
+
+def _around(sources: Sources) -> Any:
+    """Return what entries of other clients may refer to."""
+    home = _reader("table").Surroundings(sources.environ).home
+    return _reader("dialect").Around(sources.project, home)
 
 
 def fold(layers: tuple[Layer, ...], sources: Sources, notices: tuple[str, ...]) -> Loaded:

@@ -1,11 +1,12 @@
 """Layers of settings folded into one, with the origin of each value and what it shadowed. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from hub.config.keys import KeyPath, dotted, is_mapping, type_at
+from hub.config.layer_names import FOREIGN_LAYERS
 from hub.config.schema import Settings
 from hub.config.sources import Layer
 from hub.core.team import Origin
@@ -18,6 +19,10 @@ ADDED = frozenset(("permissions", effect) for effect in ("allow", "ask", "deny")
 
 ENTRY = 2
 """Length of the path of a model or server entry; an empty one is kept, since it has a name."""
+
+
+NOT_SETTINGS = FOREIGN_LAYERS - {"project", "local"}
+"""Layers out of files that are not ours; who replaces one of their servers is told so."""
 
 
 class Shadowed(Struct, frozen=True):
@@ -92,9 +97,9 @@ class _Fold:
         if not any(entry.get(kind) for kind in KINDS):
             return
         below = [key for key in self.leaves if key[:2] == path]
-        replaced = {self.leaves[key].origin.layer for key in below}
-        if "mcp_json" in replaced:
-            origin = next(iter(self.leaves[key].origin for key in below))
+        lost = [self.leaves[key].origin for key in below]
+        origin = next((one for one in lost if one.layer in NOT_SETTINGS), None)
+        if origin is not None and not self._says_the_same(layer, path, below):
             self.notices.append(
                 f"The server {path[1]!r} of {origin} is not used: "
                 f"{_described(layer.origin_of(path))} has one of the same name."
@@ -102,6 +107,19 @@ class _Fold:
         for key in below:
             if key[2:] and key[2] not in entry:
                 del self.leaves[key]
+
+    def _says_the_same(self, layer: Layer, path: KeyPath, below: list[KeyPath]) -> bool:
+        """Say whether a server that two clients list is one and the same."""
+        given = dict(_flat(layer.data["servers"][path[1]], path))
+        return given == {key: self.leaves[key].value for key in below}
+
+
+def _flat(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    if isinstance(value, Mapping) and value and is_mapping(type_at(Settings, path)):
+        for key, below in value.items():
+            yield from _flat(below, (*path, key))
+    else:
+        yield path, value
 
 
 def _described(origin: Origin) -> str:

@@ -116,11 +116,13 @@ def test_an_entry_that_cannot_be_used_costs_only_itself(place: Any) -> None:
         )
     )
     loaded = place.load()
-    assert [spec.name for spec in server_specs(loaded)] == ["files", "shell", "notes", "good"]
+    assert server_specs(loaded)[-1].transport == "sse"
+    assert [spec.name for spec in server_specs(loaded)] == [
+        *("files", "shell", "notes", "good", "sse"),
+    ]
     told = "\n".join(loaded.notices)
     assert "'good' has keys that are not used here: oauth" in told
-    assert "'sse' is left out: the transport 'sse' is not supported; stdio and http are" in told
-    assert "the transport 'ws' is not supported" in told
+    assert "the transport 'ws' is not supported; stdio, http and sse are" in told
     assert "'empty' is left out: the transport 'http' needs 'url'" in told
     assert "'odd' is left out: it is no object" in told
     assert "'numbers' is left out: (env.PORT) expected text, got a number" in told

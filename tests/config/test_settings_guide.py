@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hub.config.layers import PROJECT_LAYERS
+from hub.config.layer_names import OF_PROJECT, PROJECT_LAYERS
 from hub.config.schema import Settings
 from hub.config.servers import server_specs
 from hub.core.team import MODE_ORDER
@@ -42,6 +42,8 @@ def test_the_guide_speaks_of_every_section_and_mode() -> None:
         assert f"`{name}`" in GUIDE or f"{name}:" in GUIDE, name
     for mode in MODE_ORDER:
         assert f"| `{mode}` |" in GUIDE
-    assert {"mcp_json", "project", "local"} == PROJECT_LAYERS
+    assert {name for name in PROJECT_LAYERS if OF_PROJECT not in name} == {
+        *("mcp_json", "project", "local"),
+    }
     for file in (".mcp.json", ".hub/config.yaml", ".hub/config.local.yaml"):
         assert f"`{file}`" in GUIDE

@@ -1,0 +1,1 @@
+"""The lists of MCP servers that other clients keep, each read as a layer of our settings."""
