@@ -6,11 +6,11 @@ from hub.app.setup import Setup
 from hub.catalog.cache import BUNDLED_PACKAGE, ListingCache
 from hub.core.ports import Quarantine, ServerListing
 from hub.core.servers import ServerSpec
-from hub.pins.lockfile import read_lock
+from hub.pins.lockfile import Lock, read_lock
 from hub.pins.store import PinStore
 
 
-def pin_store(setup: Setup) -> PinStore:
+def pin_store(setup: Setup, lock: Lock | None = None) -> PinStore:
     """Return the pins with which listings in a workspace have to agree.
 
     Raises:
@@ -19,7 +19,10 @@ def pin_store(setup: Setup) -> PinStore:
     sources = setup.loaded.sources
     project = sources.project
     return PinStore(
-        sources.paths.state, project=project, lock=read_lock(project), shipped=shipped_listing
+        sources.paths.state,
+        project=project,
+        lock=lock or read_lock(project),
+        shipped=shipped_listing,
     )
 
 

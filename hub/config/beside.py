@@ -27,10 +27,15 @@ def said_beside(loaded: Loaded, name: str) -> dict[str, Any]:
     return found
 
 
+def is_secret_name(name: str) -> bool:
+    """Say whether a variable of this name may hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def _counting(entry: Mapping[str, Any]) -> dict[str, Any]:
     said = {key: entry[key] for key in entry if key not in _LAUNCH | _HARMLESS | {"env", "oauth"}}
     variables = entry.get("env") or {}
-    if env := {key: variables[key] for key in variables if not _SECRET_NAME.search(str(key))}:
+    if env := {key: variables[key] for key in variables if not is_secret_name(key)}:
         said["env"] = env
     oauth = entry.get("oauth") or {}
     if kept := {key: oauth[key] for key in oauth if key != "client_secret"}:

@@ -53,7 +53,8 @@ class PinStore:
         """Take the state folder; ``shipped`` knows what the hub's own servers list."""
         self._folder = state / "pins"
         self._project = project
-        self._lock = lock or Lock(project)
+        self.lock = lock or Lock(project)
+        """What the project says its servers have to be."""
         self._shipped = shipped
         self._known: dict[Path, tuple[str, Offer]] = {}
 
@@ -113,7 +114,7 @@ class PinStore:
 
     def lock_changes(self, spec: ServerSpec, now: Offer) -> list[Change]:
         """Return what differs from ``hub.lock``, where it speaks of the server."""
-        locked = self._lock.servers.get(spec.name)
+        locked = self.lock.servers.get(spec.name)
         return [] if locked is None else changes(locked.offer, now)
 
     def accept(
@@ -187,7 +188,7 @@ class PinStore:
             whole = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
         except (ValueError, RecursionError):
             return ""
-        return f"{whole} {state} {self._lock.digest}"
+        return f"{whole} {state} {self.lock.digest}"
 
     def _remember(self, spec: ServerSpec, listing: ServerListing) -> None:
         """Note that a listing agreed, so that the same one need not be compared again."""
