@@ -37,6 +37,7 @@ FATES: Mapping[str, Fate] = {
     "not_sent": "did not run",
     "session_lost": "did not run",
     "request_refused": "did not run",
+    "quarantined": "did not run",
     "server_lost": "may have run",
     "timeout": "may have run",
     "invalid_result": "ran",
@@ -84,6 +85,8 @@ async def _once(
         connection = link.connection or await link.connect()
     except ServerError as error:
         return _error(f"{str(error).rstrip('.')}. The call did not run.", "server_unavailable")
+    if refusal := link.life.judge.refusal(tool):
+        return _error(refusal, "quarantined")
     params = types.CallToolRequestParams(name=tool, arguments=_encodable(arguments))
     limit = link.spec.call_timeout
     started = anyio.current_time()
@@ -141,6 +144,13 @@ async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolO
         link.drop(connection)
         return _error("The server forgot the session; the call did not run.", "session_lost")
     text = connection.watch.told(error.message)
+    if status and link.spec.transport == "sse":
+        link.drop(connection)
+    if connection.watch.refusal and status in REFUSED:
+        text = f"MCP server {link.spec.name!r}: {connection.watch.refusal}"
+        return _error(
+            f"{text}; the call did not run. {connection.watch.remedy}.", "request_refused"
+        )
     if not status:
         return _error(f"The server answered: {text} ({error.code})", "server_error")
     kind = "request_refused" if status in REFUSED else "server_error"

@@ -46,13 +46,17 @@ def reason_of(error: BaseException | None, watch: Watch) -> str:
     """Return what happened, with what is known of the process."""
     if isinstance(error, HubError):
         return str(error)
+    if watch.refusal and error is not None:
+        return watch.refusal
     text = watch.told(_words(error, watch))
     details = watch.describe()
     return f"{text} ({details})" if details else text
 
 
-def remedy_for(error: BaseException | None, server: str) -> str:
+def remedy_for(error: BaseException | None, server: str, watch: Watch) -> str:
     """Return what a user can do about a server that failed."""
+    if watch.remedy:
+        return watch.remedy
     if isinstance(error, LaunchError):
         return f"Correct servers.{server}, or leave it out: --set servers.{server}.enabled=false"
     return "Look at it alone with: hub doctor"

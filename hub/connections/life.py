@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from hub.connections.connection import Connection
 from hub.connections.faults import reason_of, remedy_for
+from hub.connections.judging import Judge
 from hub.connections.records import Record
 from hub.connections.restarts import Restarts
 from hub.connections.watch import Watch
 from hub.core import events as ev
 from hub.core.listings import listing_change
-from hub.core.ports import Clock, ServerListing
+from hub.core.ports import Clock, Pins, ServerListing
 from hub.core.servers import ServerSpec
 
 State = Literal[
@@ -37,6 +38,7 @@ class Life:
         protocol: str = "",
         before: Record | None = None,
         tell: Callable[["Life"], None] = lambda life: None,
+        pins: Pins | None = None,
     ) -> None:
         """Take in what is remembered: the protocol to greet it with, and its last record."""
         self.spec = spec
@@ -45,6 +47,8 @@ class Life:
         """Why the latest start failed or the connection ended."""
         self.listing: ServerListing | None = None
         """What it offered the last time."""
+        self.judge = Judge(spec, pins, emit)
+        """What of it is held back, by what it offered the last time."""
         self.restarts = Restarts(clock)
         self.legacy = bool(protocol) and protocol not in MODERN_PROTOCOL_VERSIONS
         """It is known to speak the older protocol, so it is not asked for the newer one."""
@@ -67,6 +71,7 @@ class Life:
         """The server is up."""
         attempt, before = connection.attempt, self.listing
         self.error, self.listing = "", listing
+        self.judge.look(listing)
         modern = listing.protocol in MODERN_PROTOCOL_VERSIONS
         moved = attempt.assumed and self.record.version not in ("", listing.version)
         # Another version of the server may speak the newer protocol, so it is asked again.
@@ -95,13 +100,14 @@ class Life:
     def changed(self, now: ServerListing) -> None:
         """The server offers something else."""
         before, self.listing = self.listing, now
+        self.judge.look(now)
         self._tell_change(before, now)
 
     def failed(self, fault: BaseException | None, watch: Watch) -> None:
         """The server did not come up, or went away."""
         self.error = reason_of(fault, watch)
         self._become("crash-loop" if self.restarts.wait() else "failed", watch)
-        self._failed(watch, remedy_for(fault, self.spec.name))
+        self._failed(watch, remedy_for(fault, self.spec.name, watch))
 
     def refused(self) -> None:
         """It may not be started now."""

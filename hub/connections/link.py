@@ -282,4 +282,5 @@ class Link:
             f"MCP server {self.spec.name!r}: {text}",
             server=self.spec.name,
             where=str(self.spec.origin),
+            remedy=self.watch.remedy,
         )

@@ -37,6 +37,8 @@ def _texts(written: ServerSpec, resolved: ServerSpec) -> Iterator[tuple[str, str
     yield written.cwd, resolved.cwd
     yield written.url, resolved.url
     yield from zip(written.args, resolved.args, strict=True)
+    if written.oauth is not None and resolved.oauth is not None:
+        yield written.oauth.client_secret, resolved.oauth.client_secret
     for before, after in ((written.env, resolved.env), (written.headers, resolved.headers)):
         yield from ((before[name], after[name]) for name in before)
 

@@ -35,6 +35,9 @@ class Watch:
         """The first of them."""
         self.status = 0
         """HTTP status of the latest request that was refused; 0 when the latest was not."""
+        self.refusal = ""
+        """Why the latest request was refused, where signing in may help; and what to do then."""
+        self.remedy = ""
         self.hidden: Mapping[str, str] = {}
         """Values that are never told, each with the reference that is told in its stead."""
 
