@@ -1,10 +1,17 @@
 """What one agent is offered of the catalog: what its grant leaves, in the form for its model."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from msgspec.structs import replace
+
+from hub.catalog.arguments import Completion
 from hub.catalog.explain import Profile
 from hub.catalog.items import McpTool
-from hub.core.ports import Tool
+from hub.catalog.profiles import translated
+from hub.catalog.schemas import Untranslatable, lowered
+from hub.core.messages import ToolOutcome
+from hub.core.ports import CallContext, Tool
 from hub.core.team import Grant
 
 
@@ -34,3 +41,41 @@ def refusals(tools: Mapping[str, Tool], grant: Grant, profile: Profile) -> list[
         and grant.admits(name, *tool.item.other_names)
         and tool.to(profile).withheld
     ]
+
+
+class Fitted:
+    """One of the hub's own tools in the form for the models of one profile."""
+
+    def __init__(self, tool: Tool, profile: Profile) -> None:
+        own = tool.spec
+        sound = lowered(own.parameters).parameters
+        form = translated(own.name, own.description, sound, profile)
+        self.spec = replace(own, description=form.description, parameters=form.parameters)
+        """How it is offered."""
+        self.validation_schema: dict[str, Any] = (
+            getattr(tool, "validation_schema", None) or own.parameters
+        )
+        """What its arguments are checked against."""
+        self._tool = tool
+        self._completion = Completion(restores=form.restores)
+
+    def complete(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the tool takes them."""
+        return self._completion.complete(arguments)
+
+    async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
+        """Run it."""
+        return await self._tool.call(arguments, context)
+
+
+def fitted(tool: Tool, profile: Profile) -> Tool:
+    """Return a tool of the hub itself in the form for a profile; others already are.
+
+    Most profiles take them as they are; one that cannot take a tool is sent it as it is.
+    """
+    if profile != "gemini" or isinstance(tool, McpTool):
+        return tool
+    try:
+        return Fitted(tool, profile)
+    except Untranslatable:
+        return tool
