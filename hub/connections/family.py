@@ -7,7 +7,7 @@ from hub.connections.link import Link
 from hub.connections.opening import Place
 from hub.connections.records import Records
 from hub.core.events import Event
-from hub.core.ports import Clock, ServerListing
+from hub.core.ports import Clock, Pins, ServerListing
 from hub.core.servers import ServerSpec
 
 
@@ -24,6 +24,7 @@ class Family:
         protocol: str = "",
         records: Records | None = None,
         own: Callable[[Link], None],
+        pins: Pins | None = None,
     ) -> None:
         """Take in the server; ``own`` runs the owner task of a link that is made later."""
         self.spec = spec
@@ -32,6 +33,7 @@ class Family:
         self._emit = emit
         self._records = records
         self._own = own
+        self._pins = pins
         self._asked = records.asked(spec) if records is not None else 0
         before = records.read(spec) if records is not None else None
         self._protocol = protocol if before is None else before.greeting
@@ -103,6 +105,7 @@ class Family:
             protocol=self._protocol,
             before=self._before,
             tell=self._note,
+            pins=self._pins,
         )
         if like is not None:
             take_up(life, like)

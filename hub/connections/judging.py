@@ -36,7 +36,7 @@ class Judge:
             return ""
         server = self._spec.name
         return (
-            f"The tool {tool!r} of MCP server {server!r} is held back: {why}. The call was not "
+            f"The tool {tool!r} of MCP server {server!r} is held back: {why}. The call did not "
             f"run. A person has to look at it first: hub mcp approve {server}/{tool}"
         )
 

@@ -15,10 +15,11 @@ from hub.connections.link import Link
 from hub.connections.opening import Place
 from hub.connections.reading import get_prompt, read_resource
 from hub.connections.records import Records
+from hub.connections.tokens import TokenStore
 from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
-from hub.core.ports import CallContext, Clock, ServerListing
+from hub.core.ports import CallContext, Clock, Pins, ServerListing
 from hub.core.servers import ServerSpec
 
 UNKNOWN = "server_unavailable"
@@ -47,14 +48,16 @@ class ServerPool:
         protocols: Mapping[str, str] = MappingProxyType({}),
         records: Records | None = None,
         idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
+        pins: Pins | None = None,
+        tokens: TokenStore | None = None,
     ) -> None:
         """Take the servers in.
 
         ``protocols`` tells which version a server spoke the last time, where no record does;
         ``records`` keeps what becomes of them; ``idempotent`` says whether a call of a tool was
-        approved as one that may be repeated.
+        approved as one that may be repeated; ``tokens`` holds the sign-ins at remote servers.
         """
-        place = Place(workspace, env, resolve)
+        place = Place(workspace, env, resolve, tokens, clock)
         self._families = {
             spec.name: Family(
                 spec,
@@ -64,6 +67,7 @@ class ServerPool:
                 protocol=protocols.get(spec.name, ""),
                 records=records,
                 own=self._own,
+                pins=pins,
             )
             for spec in specs
         }
