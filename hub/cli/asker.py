@@ -20,7 +20,11 @@ BURST = 1024
 """Bytes that are read at once; several of them are no answer."""
 ESCAPE = b"\x1b"
 ESCAPE_SECONDS = 0.05
-WORDS: dict[Answer, str] = {"once": "yes, once", "session": "yes, for the session", "deny": "no"}
+WORDS: dict[Answer, str] = {
+    "once": "yes, this call",
+    "session": "yes, every call of it by this agent in this run",
+    "deny": "no",
+}
 MAX_LINES = 40
 """Lines of arguments that are shown."""
 MAX_LINE = 500
@@ -78,11 +82,12 @@ def asker_on_terminal(view: View) -> TerminalAsker | None:
 
 def worded(question: Question) -> str:
     """Return a question as printable lines: who, what, with which arguments, why it is asked."""
+    agent, tool = one_line(question.agent), one_line(question.tool)
     lines = [
-        f"{one_line(question.agent)} wants to use {one_line(question.tool)}",
+        f"{agent} wants to use {tool}",
         *(f"  {line}" for line in _arguments(question.arguments)),
         f"  asked because {one_line(question.reason, 300)}",
-        "[y] once  [a] always in this session  [n] no",
+        f"[y] this call  [a] every call of {tool} by {agent} in this run  [n] no",
     ]
     return printable("\n".join(lines))
 

@@ -20,19 +20,17 @@ from hub.cli.garbage import settle
 from hub.cli.outlet import Outlet
 from hub.cli.results import Format, ResultWriter
 from hub.cli.running import Faces, run_task
+from hub.cli.task import given_task
 from hub.cli.views import view_on_stderr
-from hub.core.errors import UsageError
 from hub.core.team import PermissionMode
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-STDIN = "-"
 
 
 @app.command(
     epilog=examples(
         'hub run "Find the slowest test and say why"',
-        "git diff | hub run - --role orchestrator --output json",
+        'git diff | hub run "Review this change" --output json',
         'hub run -C ../site --model script:demo.yaml "Survey this folder"',
         'hub run --resume s-01k3 "Go on" --max-steps 20',
     )
@@ -40,7 +38,10 @@ STDIN = "-"
 def run(
     *,
     task: Annotated[
-        str | None, typer.Argument(help="What the team is to do; - reads it from stdin.")
+        str | None,
+        typer.Argument(
+            help="What the team is to do; - reads it from stdin, else piped text is added to it."
+        ),
     ] = None,
     role: Annotated[str | None, typer.Option(help="Who takes the task.")] = None,
     model: Annotated[
@@ -99,8 +100,9 @@ def run(
         resume=resume,
         asker=asker_on_terminal(view),
     )
+    given = given_task(task, lambda text: print(f"warning: {text}", file=sys.stderr))
     faces = Faces(view, ResultWriter(output, deltas=include_deltas), Outlet(1))
-    raise typer.Exit(anyio.run(run_task, _settled_hub, options, _given(task), faces))
+    raise typer.Exit(anyio.run(run_task, _settled_hub, options, given, faces))
 
 
 @asynccontextmanager
@@ -108,17 +110,3 @@ async def _settled_hub(options: RunOptions) -> AsyncIterator[Hub]:
     async with open_hub(options) as hub:
         settle()
         yield hub
-
-
-def _given(task: str | None) -> str:
-    """Return the task, from stdin where the command line says so or holds none.
-
-    Raises:
-        UsageError: there is none.
-    """
-    piped = sys.stdin is not None and not sys.stdin.isatty()
-    if task == STDIN or (task is None and piped):
-        task = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if task is None or not task.strip():
-        raise UsageError("There is no task.", remedy='Say what to do: hub run "…"')
-    return task

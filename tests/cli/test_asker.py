@@ -128,7 +128,7 @@ def test_a_question_says_who_what_and_why_and_is_printable() -> None:
         '    "cwd": "."\n'
         "  }\n"
         "  asked because ask rule\\x07\n"
-        "[y] once  [a] always in this session  [n] no"
+        "[y] this call  [a] every call of shell__run by lead/w\\x1b#1 in this run  [n] no"
     )
 
 
