@@ -19,6 +19,7 @@ ALL_PARTS = frozenset({
     "sessions",
     "engine",
     "dispatch",
+    "results",
 })
 """What stands between ``core`` and ``app``; a part imports ``core`` and itself."""
 

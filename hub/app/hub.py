@@ -1,12 +1,14 @@
 """The Hub: one role's session over one workspace, open for prompts."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 from msgspec import Struct, field
 
 from hub.app.faults import one_fault
+from hub.app.live import LiveCatalog
+from hub.app.mentions import expanded
 from hub.app.options import InitInfo
 from hub.app.resume import Stored
 from hub.app.run import Run, Seat
@@ -26,9 +28,26 @@ class News(Struct):
 
     waiting: list[ev.Event] = field(default_factory=list)
     journal: SessionJournal | None = None
+    follow: Callable[[ev.Event], None] | None = None
+    """Is told of each event at once, whether or not there is a session."""
+    ailing: dict[str, str] = field(default_factory=dict)
+    """Servers that failed and have not come back, with what happened."""
+
+    def ailment(self, server: str) -> str:
+        """Say what is wrong with a server; empty for nothing."""
+        return self.ailing.get(server, "")
 
     def emit(self, event: ev.Event) -> None:
         """Note an event in the root's session, or keep it until there is one."""
+        if self.follow is not None:
+            self.follow(event)
+        match event:
+            case ev.ServerFailed():
+                self.ailing[event.server] = event.error
+            case ev.ServerConnected():
+                self.ailing.pop(event.server, None)
+            case _:
+                pass
         if self.journal is None:
             self.waiting.append(event)
         elif event.durable:
@@ -58,12 +77,14 @@ class Hub:
         seat: Seat,
         init: InitInfo,
         servers: LazyServers,
+        live: LiveCatalog,
         news: News,
         stored: Stored | None,
     ) -> None:
         self._run = run
         self._seat = seat
         self._servers = servers
+        self._live = live
         self._news = news
         self._opened = False
         self._stored = stored
@@ -91,7 +112,9 @@ class Hub:
         is an error.
 
         Raises:
-            UsageError: another turn is running, or the prompt is empty.
+            UsageError: another turn is running, the prompt is empty, or it names a prompt or
+                resource that no server has.
+            ServerError: a server does not give what the prompt names.
             StoreError: the session cannot be written.
         """
         if self._token is not None:
@@ -100,10 +123,15 @@ class Hub:
             raise UsageError("The task is empty.", remedy="Say what the team is to do.")
         token = self._seat.cancel = CancelToken()
         self._seat.denials = Denials()
-        self._run.feed = Feed()
-        stream = EventStream(self._run.feed)
-        agent = self._run.agent(self._seat, final=final)
         self._token = token
+        try:
+            prompt = await self._prepared(prompt, token)
+            self._run.feed = Feed()
+            agent = self._run.agent(self._seat, final=final)
+        except BaseException:
+            self._token = None
+            raise
+        stream = EventStream(self._run.feed)
         try:
             async with one_fault(), anyio.create_task_group() as group:
                 group.start_soon(self._turn, agent, prompt, stream)
@@ -117,6 +145,14 @@ class Hub:
             self._seat.seq = agent.journal.seq
             self._news.detach()
             self._token = None
+
+    async def _prepared(self, prompt: str, token: CancelToken) -> str:
+        """Take in what servers have changed, and put what the prompt names in its place."""
+        with token.scope():
+            if await self._live.renew():
+                self._run.renew(self._live.tools(), self._live.catalog)
+            return await expanded(prompt, self._live.catalog, self._servers)
+        return prompt  # the turn begins cancelled, and ends with that
 
     async def _turn(self, agent: Agent, prompt: str, stream: EventStream) -> None:
         self._open(agent)

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,31 +12,37 @@ from pathlib import Path
 import anyio
 from msgspec import Struct
 
+from hub.app.desk import Desk, root_of, shelf_for
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
+from hub.app.live import LiveCatalog
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
+from hub.app.pinned import held_parts, held_problems, pin_store, tell_held_back
 from hub.app.reach import require_reach, require_tools, rule_problems
 from hub.app.resume import Stored, reopen
+from hub.app.role_models import RoleModels
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
 from hub.app.setup import STORE, Setup, find_sources, load_setup
+from hub.app.views import refusals
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
-from hub.config.models import model_spec
+from hub.catalog.index import ToolIndex
+from hub.config.offers import offers
 from hub.config.references import resolve_server
 from hub.config.servers import bundled_servers, server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
-from hub.core.errors import ConfigError, UsageError
+from hub.core.errors import UsageError
 from hub.core.ids import new_id
 from hub.core.jobs import Denials
-from hub.core.limits import Ledger
-from hub.core.ports import Model
+from hub.core.ledger import Ledger
 from hub.core.servers import ServerSpec
 from hub.core.team import Edge, Grant, PermissionMode, Role
 from hub.models.registry import Models
 from hub.permissions.policy import Effect, Rule
 from hub.pipeline.arguments import schema_errors
+from hub.results.shelf import TreeShelf
 from hub.roles.matrix import grant_for
 from hub.sessions.store import SqliteStore
 
@@ -52,6 +59,7 @@ class _Start(Struct, frozen=True):
     stored: Stored | None
     """What the session to go on with has come to; None for a new one."""
     store: SqliteStore
+    shelf: TreeShelf
 
     @property
     def mode(self) -> PermissionMode:
@@ -83,6 +91,7 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         clock=clock,
         cache=ListingCache(loaded.sources.paths.cache / "catalog"),
         state=loaded.sources.paths.state,
+        pins=pin_store(start.setup),
     )
     try:
         async with one_fault(), anyio.create_task_group() as group:
@@ -118,17 +127,20 @@ def _start(options: RunOptions) -> _Start:
     store = SqliteStore(sources.paths.state / STORE)
     if options.resume is None:
         role = setup.book.get(options.role or setup.loaded.settings.role)
-        return _Start(options, setup, role, new_id("s"), None, store)
+        session = new_id("s")
+        shelf = shelf_for(setup.loaded, session)
+        return _Start(options, setup, role, session, None, store, shelf)
     info = store.get_session(options.resume)
     _require_same(info.workspace, setup.workspace, info.id)
     role = setup.book.get(options.role or info.role)
     try:
         store.hold(info.id)
-        stored = reopen(store, info.id, SystemClock())
+        shelf = shelf_for(setup.loaded, root_of(store, info.id))
+        stored = reopen(store, info.id, SystemClock(), shelf)
     except BaseException:
         store.close()
         raise
-    return _Start(options, setup, role, info.id, stored, store)
+    return _Start(options, setup, role, info.id, stored, store, shelf)
 
 
 def _require_same(stored: str, workspace: Path, session: str) -> None:
@@ -154,29 +166,46 @@ async def _hub(
     start: _Start, specs: list[ServerSpec], servers: LazyServers, models: Models, news: News
 ) -> Hub:
     setup, loaded = start.setup, start.setup.loaded
-    model_for = _model_opener(start, models)
-    root_model = model_for(start.role)
-    require_reach(setup, start.role, model_for)
-    catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
+    models_of = RoleModels(setup, models)
+    root_model = models_of.model(start.role)
+    require_reach(setup, start.role, models_of.model)
+    offered = offers(loaded, setup.workspace, sys.platform)
+    catalog = await build_catalog(
+        specs, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
+    )
+    tell_held_back(catalog, servers)
+    live = LiveCatalog(catalog, specs, servers=servers, offers=offered, pins=servers.pins)
+    news.follow = live.heard
     servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
     require_tools(setup, start.role, catalog)
     run = Run(
         workspace=setup.workspace,
         roles=setup.book.roles,
-        tools=catalog.tools,
+        tools=live.tools(),
         rules=tuple(
             Rule(_EFFECTS[rule.effect], rule.pattern, rule.origin) for rule in loaded.rules()
         ),
         store=start.store,
         clock=SystemClock(),
         asker=start.options.asker or NobodyToAsk(),
-        model_for=model_for,
+        model_for=models_of.model,
+        profile_for=models_of.profile,
         derive=_deriver(start.mode),
         check_schema=schema_errors,
         release=servers.release,
+        desk=Desk(
+            shelf=start.shelf,
+            index=ToolIndex(catalog.tools),
+            health=news.ailment,
+            bundled=bundled_servers(loaded),
+            budget=loaded.settings.catalog.budget,
+        ),
         bundled=bundled_servers(loaded),
     )
     grant = grant_for(start.role, mode=start.mode)
+    granted = run.offered(grant, start.role)
+    catalog.problems += refusals(run.tools, grant, models_of.profile(start.role))
+    catalog.problems += run.desk.problems(granted)
     seat = Seat(
         role=start.role,
         session=start.session,
@@ -192,34 +221,10 @@ async def _hub(
         seat.seq, seat.turn = start.stored.seq, start.stored.turn
         seat.numbers = count(start.stored.jobs + 1)
         seat.ledger.charge(start.stored.spent)
-    init = _init(start, specs, catalog, root_model.name, run.offered(grant))
-    return Hub(run=run, seat=seat, init=init, servers=servers, news=news, stored=start.stored)
-
-
-def _model_opener(start: _Start, models: Models) -> Callable[[Role], Model]:
-    loaded = start.setup.loaded
-
-    def model_for(role: Role) -> Model:
-        try:
-            spec = (
-                model_spec(loaded, role.model, origin=role.origin)
-                if role.model
-                else model_spec(loaded)
-            )
-        except ConfigError as error:
-            raise _of_role(error, role, withheld=bool(start.setup.withheld)) from None
-        return models.open(spec)
-
-    return model_for
-
-
-def _of_role(error: ConfigError, role: Role, *, withheld: bool) -> ConfigError:
-    """Say whose model it is, and that the workspace's own choice may be withheld."""
-    trust = "This workspace is not trusted, and what it asks for is withheld: see hub trust. "
-    return ConfigError(
-        f"{error.message} (role {role.name!r})",
-        where=error.where,
-        remedy=(trust if withheld else "") + error.remedy,
+        seat.loaded = start.stored.loaded
+    init = _init(start, specs, catalog, root_model.name, list(granted))
+    return Hub(
+        run=run, seat=seat, init=init, servers=servers, live=live, news=news, stored=start.stored
     )
 
 
@@ -249,6 +254,12 @@ def _init(
             states.append(ServerState(spec.name, "connected", catalog.connected[spec.name]))
         else:
             states.append(ServerState(spec.name, "cached", catalog.cached.get(spec.name, 0)))
+    active = {spec.name for spec in specs}
+    states += [
+        ServerState(spec.name, "withheld", error=f"not approved; see: hub mcp approve {spec.name}")
+        for spec in start.setup.pending
+        if spec.name not in active
+    ]
     loaded = start.setup.loaded
     files = [layer.origin.path for layer in loaded.layers if layer.origin.path]
     return InitInfo(
@@ -260,11 +271,13 @@ def _init(
         tools=tools,
         servers=states,
         withheld=[str(part) for part in start.setup.withheld],
+        quarantined=held_parts(catalog),
         config_files=files,
         problems=[
             *loaded.notices,
             *start.setup.book.notes,
             *catalog.problems,
+            *held_problems(catalog),
             *rule_problems(start.setup, start.role, catalog.tools),
             *_not_for_users(start.role),
         ],

@@ -11,6 +11,7 @@ from hub.core.conversation import Conversation
 from hub.core.jobs import Failure, JobResult
 from hub.core.messages import ToolOutcome, Usage
 from hub.core.ports import Clock
+from hub.core.results import Shelf
 from hub.dispatch.frame import result_outcome
 from hub.engine.feed import Feed, SessionJournal
 from hub.pipeline.path import result_event
@@ -31,11 +32,13 @@ class Stored(Struct):
     """How many children it has dispatched."""
     spent: Usage = field(default_factory=Usage)
     """What it and everything below it has used so far."""
+    loaded: list[str] = field(default_factory=list)
+    """Tools that joined those that were offered at first, in their order."""
     ignored: list[str] = field(default_factory=list)
     """What in the log could not be read or was not legal."""
 
 
-def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
+def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> Stored:
     """Close what a stored session has left open, and return it.
 
     Every open call gets one result, every open job and turn one end with the outcome ``lost``, and
@@ -60,12 +63,12 @@ def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
     )
     jobs = _Jobs(log.events)
     for job in jobs.open:
-        _settle_child(store, job, clock)
+        _settle_child(store, job, clock, shelf)
         journal.note(jobs.lose(job))
     unsettled = conversation.unsettled()
     for call, started in unsettled:
         outcome = jobs.outcome(call.id) or _lost_call(started=started)
-        journal.note(result_event(call, outcome))
+        journal.note(result_event(call, shelf.shape(outcome, own=True)))
     if _turn_is_open(log.events):
         journal.note(
             ev.TurnDone(
@@ -82,15 +85,21 @@ def reopen(store: SessionArchive, session: str, clock: Clock) -> Stored:
         len(unsettled),
         jobs=jobs.count,
         spent=spent(store, log.events),
+        loaded=[
+            name
+            for event in log.events
+            if isinstance(event, ev.ToolsLoaded)
+            for name in event.names
+        ],
         ignored=ignored,
     )
 
 
-def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock) -> None:
+def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf: Shelf) -> None:
     child = store.read(job.child)
     if not child.events or isinstance(child.events[-1], ev.SessionDone):
         return
-    stored = reopen(store, job.child, clock)
+    stored = reopen(store, job.child, clock, shelf)
     journal = SessionJournal(
         store=store,
         feed=_nobody(),

@@ -7,12 +7,17 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hub.app.desk import Desk
+from hub.app.views import fitted, view
+from hub.catalog.catalog import Catalog
+from hub.catalog.explain import Profile
+from hub.catalog.index import ToolIndex
 from hub.core import events as ev
 from hub.core.cancel import CancelToken
 from hub.core.conversation import Conversation
 from hub.core.errors import UsageError
 from hub.core.jobs import Denials, Failure, Job, TurnResult
-from hub.core.limits import Ledger
+from hub.core.ledger import Ledger
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
 from hub.core.team import Grant, Role
 from hub.dispatch.build import DeriveGrant, Parent
@@ -53,6 +58,8 @@ class Seat(Struct):
     """Tell the children of this seat apart."""
     allowed: set[str] = field(default_factory=set)
     """Tools that a person allowed for the session."""
+    loaded: list[str] = field(default_factory=list)
+    """Tools that joined those that were offered at first, in their order."""
     job: Job | None = None
     """None for a root."""
 
@@ -69,8 +76,11 @@ class Run(Struct):
     clock: Clock
     asker: Asker
     model_for: Callable[[Role], Model]
+    profile_for: Callable[[Role], Profile]
+    """What the servers of a role's model accept as schemas."""
     derive: DeriveGrant
     check_schema: CheckSchema
+    desk: Desk
     release: Callable[[str], None] = lambda agent: None
     """Ends what servers keep for an agent, told by its path when its work is over."""
     bundled: frozenset[str] = frozenset()
@@ -92,6 +102,12 @@ class Run(Struct):
         )
         report = self._report_tool(seat, journal)
         tools = self._tools(seat, journal, report)
+        offer = self.desk.offer(
+            tools,
+            task=f"{seat.job.task}\n{seat.job.context}" if seat.job else "",
+            loaded=seat.loaded,
+            note=lambda names: journal.note(ev.ToolsLoaded(names=names)),
+        )
         path = CallPath(
             tools,
             withheld=frozenset(self.tools) - frozenset(tools),
@@ -100,12 +116,14 @@ class Run(Struct):
             journal=journal,
             clock=self.clock,
             denials=seat.denials,
+            shelf=self.desk.shelf,
+            offer=offer,
             allowed=seat.allowed,
         )
         return Agent(
             model=self.model_for(seat.role),
             instructions=seat.role.instructions + (CHILD_RULES if seat.job else ""),
-            specs=tuple(tool.spec for tool in tools.values()),
+            offer=offer,
             path=path,
             journal=journal,
             ledger=seat.ledger,
@@ -159,23 +177,29 @@ class Run(Struct):
                 parent=parent,
                 job=seat.job.id if seat.job else "",
                 depth=seat.depth,
-                tools=[spec.name for spec in agent.specs],
+                tools=[spec.name for spec in agent.offer.specs],
             )
         )
 
-    def offered(self, grant: Grant) -> list[str]:
-        """Return the names of the catalog's tools that a grant leaves."""
-        return [name for name in self.tools if grant.admits(name)]
+    def renew(self, tools: Mapping[str, Tool], catalog: Catalog) -> None:
+        """Offer other tools from the next turn on."""
+        self.tools = tools
+        self.desk.index = ToolIndex(catalog.tools)
+
+    def offered(self, grant: Grant, role: Role) -> dict[str, Tool]:
+        """Return the tools that a grant leaves, in the form for the role's model."""
+        return view(self.tools, grant, self.profile_for(role))
 
     def _tools(
         self, seat: Seat, journal: SessionJournal, report: ReportTool | None
     ) -> dict[str, Tool]:
-        tools: dict[str, Tool] = {name: self.tools[name] for name in self.offered(seat.grant)}
+        tools: dict[str, Tool] = self.offered(seat.grant, seat.role)
         if seat.role.dispatch:
             tools[DISPATCH] = self._dispatch_tool(seat, journal)
         if report is not None:
             tools[REPORT] = report
-        return tools
+        profile = self.profile_for(seat.role)
+        return {name: fitted(tool, profile) for name, tool in tools.items()}
 
     def _dispatch_tool(self, seat: Seat, journal: SessionJournal) -> DispatchTool:
         parent = Parent(

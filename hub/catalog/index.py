@@ -20,10 +20,13 @@ CANDIDATES = 60
 """How many of the best by BM25 are ranked again."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 _STOP = frozenset(
-    "a an and any are as at be by can could do does for from get give given has have how i if in "
-    "into is it its let like me my need of off on one or our out please some something that the "
-    "their them then there these this those to tool tools up us use used uses using via want was "
-    "we what when where which who will with you your".split()
+    re.findall(
+        r"\w+",
+        "a an and any are as at be by can could do does for from get give given has have how i if "
+        "in into is it its let like me my need of off on one or our out please some something "
+        "that the their them then there these this those to tool tools up us use used uses using "
+        "via want was we what when where which who will with you your",
+    )
 )
 """Words that say nothing of a tool."""
 

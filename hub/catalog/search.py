@@ -1,4 +1,4 @@
-"""The tool ``tool_search``: finds tools of a catalog that is too large to be sent, and loads them."""
+"""The tool ``tool_search``: finds tools of a catalog too large to be sent, and loads them."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping

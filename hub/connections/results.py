@@ -12,18 +12,18 @@ from hub.core.text import without_surrogates
 def outcome_of(result: types.CallToolResult) -> ToolOutcome:
     """Return the outcome of a call.
 
-    Texts are joined in their order. Blocks of other kinds are kept whole in ``blocks`` and leave a
-    line in the text. Structured content becomes the text only where there is no other.
+    Texts are joined in their order; blocks of other kinds leave a line among them, and the content
+    of images never becomes text. All blocks are in ``blocks``, in their order, unless one plain
+    text is all that there is. Structured content becomes the text only where there is no other.
     """
     texts: list[str] = []
     blocks: list[dict[str, Any]] = []
     for block in result.content:
-        if isinstance(block, types.TextContent):
-            texts.append(block.text)
-        else:
-            dumped = block.model_dump(by_alias=True, mode="json", exclude_none=True)
-            blocks.append(dumped)
-            texts.append(_line(dumped))
+        dumped = block.model_dump(by_alias=True, mode="json", exclude_none=True)
+        blocks.append(dumped)
+        texts.append(block.text if isinstance(block, types.TextContent) else _line(dumped))
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
+        blocks = []
     text = "\n".join(part for part in texts if part)
     if not text and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False)

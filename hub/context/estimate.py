@@ -1,6 +1,9 @@
 """How many tokens a request takes, as a rule of thumb: four characters to a token."""
 
 import json
+from collections.abc import Iterable
+
+import msgspec
 
 from hub.core.messages import AssistantMessage, Message, ToolSpec
 from hub.core.requests import ModelRequest
@@ -29,3 +32,16 @@ def tool_characters(tool: ToolSpec) -> int:
     """Count the characters of a tool's offer."""
     schema = json.dumps(tool.parameters, separators=(",", ":"))
     return len(tool.name) + len(tool.description) + len(schema)
+
+
+def within(tools: Iterable[ToolSpec], tokens: int) -> bool:
+    """Say whether the offers of tools take at most so many tokens; looks at no more than it must.
+
+    Bytes are counted in place of characters, which is quicker and for schemas nearly the same.
+    """
+    left = tokens * CHARACTERS_PER_TOKEN
+    for tool in tools:
+        left -= len(tool.name) + len(tool.description) + len(msgspec.json.encode(tool.parameters))
+        if left < 0:
+            return False
+    return True

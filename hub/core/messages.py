@@ -113,6 +113,20 @@ class ToolSpec(Struct, frozen=True):
     """A successful call ends the turn."""
 
 
+class KeptPart(Struct, frozen=True):
+    """A part of a result that is kept whole outside of the conversation."""
+
+    part: str
+    """``text``, ``structured``, or ``block N``, counted from 1."""
+    handle: str
+    """Opens it again, within the session tree that made it."""
+    digest: str
+    """SHA-256 of its bytes, in hex."""
+    size: int
+    """Bytes."""
+    media_type: str = "text/plain"
+
+
 class ToolOutcome(Struct, frozen=True):
     """What a call came to."""
 
@@ -124,4 +138,8 @@ class ToolOutcome(Struct, frozen=True):
     kind: str = ""
     """Why it is an error: ``invalid_arguments``, ``denied``, ``timeout``, ``server_lost``, …"""
     blocks: tuple[dict[str, Any], ...] = ()
-    """Blocks other than text (images, links), in the order in which the tool gave them."""
+    """All blocks in the order in which the tool gave them; empty when one block of text is all."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about the result without making it an error."""
+    kept: tuple[KeptPart, ...] = ()
+    """What of it was too large and is kept elsewhere; ``text`` then holds a preview."""

@@ -6,8 +6,8 @@ from msgspec import Struct, field
 
 from hub.core.cancel import CancelToken
 from hub.core.jobs import Denials, Report
-from hub.core.limits import Ledger
-from hub.core.messages import ToolSpec
+from hub.core.ledger import Ledger
+from hub.core.offer import Offer
 from hub.core.ports import Clock, Model
 from hub.engine.feed import SessionJournal
 from hub.engine.loops import LoopDetector
@@ -32,8 +32,8 @@ class Agent(Struct, frozen=True):
 
     model: Model
     instructions: str
-    specs: tuple[ToolSpec, ...]
-    """The tools on offer, in the order in which they are sent."""
+    offer: Offer
+    """The tools that are sent; read anew at each step, since it grows."""
     path: CallPath
     journal: SessionJournal
     ledger: Ledger

@@ -6,7 +6,10 @@ from msgspec.structs import replace
 
 from hub.context.estimate import estimate_tokens
 from hub.core import events as ev
+from hub.core.ledger import Reservation
+from hub.core.limits import LimitHit
 from hub.core.messages import AssistantMessage, ToolCall, Usage
+from hub.core.prices import FREE
 from hub.core.requests import Completion, ModelRequest, ReasoningPiece, RetryNotice, TextPiece
 from hub.core.text import without_surrogates
 from hub.engine.agent import Agent
@@ -18,8 +21,16 @@ class Partial(Struct):
     text: str = ""
 
 
-async def request_answer(agent: Agent, *, tool_choice: str, partial: Partial) -> Completion:
+UNKNOWN_OUTPUT = 4096
+"""Tokens that are reserved for an answer of a model whose cap nobody knows."""
+
+
+async def request_answer(
+    agent: Agent, *, tool_choice: str, partial: Partial
+) -> Completion | LimitHit:
     """Send the conversation and return the complete answer, noted and charged.
+
+    What it can take is reserved first; the limit that leaves no room for it is returned instead.
 
     ``partial`` holds the text so far at every moment. When the wait is cancelled, that text is
     noted as an answer that was cut; a message without any text is not.
@@ -30,19 +41,40 @@ async def request_answer(agent: Agent, *, tool_choice: str, partial: Partial) ->
     request = ModelRequest(
         instructions=agent.instructions,
         messages=agent.journal.conversation.messages,
-        tools=agent.specs,
+        tools=agent.offer.specs,
         tool_choice=tool_choice,
         session=agent.journal.session,
         agent=agent.journal.agent,
     )
+    held = await _reserve(agent, request)
+    if isinstance(held, LimitHit):
+        return held
+    if agent.ledger.counts_tokens:
+        request = replace(request, max_output_tokens=held.output)
     try:
         completion = await _stream(agent, request, partial)
+        _note_answer(agent, completion)
+        _settle(agent, request, completion, held)
     except anyio.get_cancelled_exc_class():
         _note_cut(agent, partial)
         raise
-    _note_answer(agent, completion)
-    _charge(agent, request, completion)
+    finally:
+        held.release()
     return completion
+
+
+async def _reserve(agent: Agent, request: ModelRequest) -> Reservation | LimitHit:
+    ledger, model = agent.ledger, agent.model
+    if not ledger.counts_tokens:
+        held = ledger.reserve(0, 0)
+    else:
+        wanted, price = model.output_cap or UNKNOWN_OUTPUT, model.price or FREE
+        weight = estimate_tokens(request)
+        while (held := ledger.reserve(weight, wanted, price)) is None:
+            await ledger.settled()
+    if held is None:
+        raise RuntimeError("a request without weight was not let through")
+    return held
 
 
 async def _stream(agent: Agent, request: ModelRequest, partial: Partial) -> Completion:
@@ -103,7 +135,7 @@ def _note_cut(agent: Agent, partial: Partial) -> None:
         )
 
 
-def _charge(agent: Agent, request: ModelRequest, completion: Completion) -> None:
+def _settle(agent: Agent, request: ModelRequest, completion: Completion, held: Reservation) -> None:
     usage = completion.usage
     estimated = usage is None
     if usage is None:
@@ -113,7 +145,9 @@ def _charge(agent: Agent, request: ModelRequest, completion: Completion) -> None
         )
     if not usage.requests:
         usage = replace(usage, requests=1)
-    agent.ledger.charge(usage)
+    price = agent.model.price
+    cost = None if price is None else price.of(usage)
+    held.settle(usage, cost)
     agent.journal.note(
         ev.UsageEvent(
             input_tokens=usage.input_tokens,
@@ -121,6 +155,7 @@ def _charge(agent: Agent, request: ModelRequest, completion: Completion) -> None
             cached_tokens=usage.cached_tokens,
             reasoning_tokens=usage.reasoning_tokens,
             estimated=estimated,
+            cost_usd=cost,
         )
     )
 

@@ -89,23 +89,30 @@ def schema_errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
     A schema that cannot be used is an error as well.
     """
     try:
-        return _errors(value, schema)
-    except _UnusableSchema as error:
+        return found_errors(value, schema)
+    except UnusableSchema as error:
         return [f"the schema cannot be used: {error}"]
 
 
-class _UnusableSchema(Exception):
+class UnusableSchema(Exception):
     """A schema from a stranger that nothing can be checked against."""
 
 
-def _errors(value: Any, schema: Mapping[str, Any]) -> list[str]:
+def found_errors(value: Any, schema: Mapping[str, Any], *, root: str = "arguments") -> list[str]:
+    """Check a value against a JSON Schema; name each offending place, at most ``MAX_ERRORS``.
+
+    ``root`` is what the value itself is called.
+
+    Raises:
+        UnusableSchema: nothing can be checked against it.
+    """
     try:
-        return _found(value, schema)
-    except _UnusableSchema:
+        return _found(value, schema, root)
+    except UnusableSchema:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a stranger's schema does is its fault
         reason = str(error).partition("\n")[0]
-        raise _UnusableSchema(f"{type(error).__name__}: {reason:.200}") from None
+        raise UnusableSchema(f"{type(error).__name__}: {reason:.200}") from None
 
 
 def _outward(schema: Any) -> str | None:
@@ -123,10 +130,10 @@ def _outward(schema: Any) -> str | None:
     return None
 
 
-def _found(value: Any, schema: Mapping[str, Any]) -> list[str]:
+def _found(value: Any, schema: Mapping[str, Any], root: str) -> list[str]:
     errors: list[str] = []
     for error in _validator(json.dumps(schema, sort_keys=True)).iter_errors(value):
-        place = "/".join(str(part) for part in error.absolute_path) or "arguments"
+        place = "/".join(str(part) for part in error.absolute_path) or root
         errors.append(f"{place}: {cut_middle(error.message, MAX_ERROR_LENGTH)}")
         if len(errors) == MAX_ERRORS:
             break
@@ -140,8 +147,8 @@ def validate(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
         BadArguments: naming each offending place.
     """
     try:
-        errors = _errors(arguments, schema)
-    except _UnusableSchema:
+        errors = found_errors(arguments, schema)
+    except UnusableSchema:
         return
     if errors:
         raise BadArguments("The arguments do not fit the tool: " + "; ".join(errors))
@@ -153,7 +160,7 @@ def _validator(schema_text: str) -> Validator:
 
     schema = json.loads(schema_text)
     if (reference := _outward(schema)) is not None:
-        raise _UnusableSchema(f"the reference {reference!r:.100} leads outside of it")
+        raise UnusableSchema(f"the reference {reference!r:.100} leads outside of it")
     validator: Validator = Draft202012Validator(schema)
     return validator
 

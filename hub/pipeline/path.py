@@ -5,18 +5,17 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from msgspec.structs import asdict
+
 from hub.core import events as ev
 from hub.core.jobs import Denials, DeniedCall
 from hub.core.messages import ToolCall, ToolOutcome, ToolSpec
+from hub.core.offer import Offer
 from hub.core.ports import Asker, CallContext, Clock, Journal, Question, Tool
-from hub.core.text import cut_middle, without_surrogates
+from hub.core.results import READ_RESULT, Shelf
 from hub.permissions.policy import Policy, Ruling
 from hub.pipeline.arguments import BadArguments, coerce, parse_arguments, validate
-
-MAX_RESULT = 48_000
-"""Characters of one result that a model is shown; head and tail are kept."""
-MAX_STRUCTURED = 4_000
-"""Characters of structured content that the log keeps beside the text, which says the same."""
+from hub.pipeline.finish import finished
 
 
 class Refused(Exception):
@@ -40,9 +39,14 @@ class CallPath:
         journal: Journal,
         clock: Clock,
         denials: Denials,
+        shelf: Shelf,
+        offer: Offer,
         allowed: set[str] | None = None,
     ) -> None:
-        """Make the path; ``allowed`` holds the tools that a person allowed for the session."""
+        """Make the path; ``allowed`` holds the tools that a person allowed for the session.
+
+        ``tools`` may be more than are on ``offer``; one that is called joins it.
+        """
         self._tools = tools
         self._withheld = withheld
         self._policy = policy
@@ -50,6 +54,8 @@ class CallPath:
         self._journal = journal
         self._clock = clock
         self._denials = denials
+        self._shelf = shelf
+        self._offer = offer
         self._allowed = set[str]() if allowed is None else allowed
 
     def spec(self, name: str) -> ToolSpec | None:
@@ -71,23 +77,27 @@ class CallPath:
             arguments = self._read(tool, call)
             await self._permit(tool.spec, call, arguments)
             outcome = await self._reach(tool, call, arguments)
+            outcome = await finished(outcome, tool, self._shelf)
         except Refused as refused:
-            outcome = refused.outcome
-        return self.settle(call, outcome, started=started)
+            outcome = self._shelf.shape(refused.outcome, own=True)
+        return self._note(call, outcome, self._clock.monotonic() - started)
 
-    def settle(
-        self, call: ToolCall, outcome: ToolOutcome, *, started: float | None = None
-    ) -> ToolOutcome:
-        """Normalise an outcome and note it as the result of a call."""
-        elapsed = 0.0 if started is None else self._clock.monotonic() - started
+    def settle(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+        """Note an outcome of our own making as the result of a call."""
+        return self._note(call, self._shelf.shape(outcome, own=True), 0.0)
+
+    def _note(self, call: ToolCall, outcome: ToolOutcome, elapsed: float) -> ToolOutcome:
         self._journal.note(result_event(call, outcome, duration_ms=round(elapsed * 1000)))
         if not outcome.is_error:
             self._denials.made_good(call.name)
+        if outcome.kept or self._shelf.mentions(outcome.text):
+            self._offer.load((READ_RESULT,))
         return outcome
 
     def _find(self, call: ToolCall) -> Tool:
         tool = self._tools.get(call.name)
         if tool is not None:
+            self._offer.load((call.name,))
             return tool
         if call.name in self._withheld:
             ruling = Ruling("deny", f"the role's tools do not include {call.name}", "role")
@@ -179,28 +189,16 @@ class CallPath:
 def result_event(
     call: ToolCall, outcome: ToolOutcome, *, duration_ms: int = 0
 ) -> ev.ToolResultEvent:
-    """Return an outcome, normalised, as the event that is stored for a call."""
-    text = cut_middle(without_surrogates(outcome.text), MAX_RESULT)
+    """Return an outcome, as a shelf shaped it, as the event that is stored for a call."""
     return ev.ToolResultEvent(
         call_id=call.id,
         name=call.name,
-        text=text or "(no output)",
+        text=outcome.text,
         is_error=outcome.is_error,
         kind=outcome.kind,
-        structured=_storable(outcome.structured),
+        structured=outcome.structured,
+        blocks=list(outcome.blocks),
+        warnings=list(outcome.warnings),
+        kept=[ev.Kept(**asdict(part)) for part in outcome.kept],
         duration_ms=duration_ms,
     )
-
-
-def _storable(structured: Any) -> Any:
-    """Return structured content if it is JSON of a moderate size, so that the log can hold it."""
-    if structured is None:
-        return None
-    try:
-        text = json.dumps(structured, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    if len(text) > MAX_STRUCTURED:
-        return None
-    clean = without_surrogates(text)
-    return structured if clean is text else json.loads(clean)

@@ -98,7 +98,7 @@ async def test_an_image_in_an_error_is_kept_as_a_block(tmp_path: Path):
     """Order and kinds are kept, and the model reads a line about the image (H45)."""
     outcome = await answer(tmp_path, "image_error", text="x")
     assert outcome.is_error
-    assert [block["type"] for block in outcome.blocks] == ["image"]
+    assert [block["type"] for block in outcome.blocks] == ["text", "image"]
     assert "[image, " in outcome.text
 
 

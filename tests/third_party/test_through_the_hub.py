@@ -93,7 +93,7 @@ async def test_everything_over_streamable_http(tmp_path: Path):
     ):
         assert "hello" in await said(catalog, "every__echo", message="hello")
         image = await catalog.tools["every__get-tiny-image"].call({}, CONTEXT)
-        assert [block["type"] for block in image.blocks] == ["image"]
+        assert [block["type"] for block in image.blocks] == ["text", "image", "text"]
 
 
 async def test_progress_of_a_long_operation_arrives(tmp_path: Path):

@@ -100,6 +100,8 @@ class UsageEvent(Event):
     """Part of the output that was spent on reasoning."""
     estimated: bool = False
     """The server did not say; the numbers are an estimate."""
+    cost_usd: float | None = None
+    """What the request cost; null when the price of the model is not known."""
 
 
 class ToolCallEvent(Event):
@@ -130,6 +132,23 @@ class ToolRulingEvent(Event):
     """Layer, file and line of the rule that decided."""
 
 
+class Kept(BaseModel):
+    """A part of a result that is kept whole outside of the log."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    part: str
+    """``text``, ``structured``, or ``block N``, counted from 1."""
+    handle: str
+    """Opens it again with ``read_result``, within the session tree that made it."""
+    digest: str
+    """SHA-256 of its bytes, in hex; names its file in the state folder."""
+    size: int
+    """Bytes."""
+    media_type: str = "text/plain"
+    """What it is."""
+
+
 class ToolResultEvent(Event):
     """What a call came to; exactly one for each call."""
 
@@ -146,8 +165,22 @@ class ToolResultEvent(Event):
     """Why it is an error."""
     structured: Any = None
     """Structured content, when there is some of a moderate size."""
+    blocks: list[dict[str, Any]] = Field(default_factory=list)
+    """All blocks in their order, large ones without their content; empty for plain text."""
+    warnings: list[str] = Field(default_factory=list)
+    """What is odd about the result without making it an error."""
+    kept: list[Kept] = Field(default_factory=list)
+    """Parts that were too large and are kept on disk; ``text`` then holds a preview."""
     duration_ms: int = 0
     """Time from the call to its result."""
+
+
+class ToolsLoaded(Event):
+    """Tools joined the list that is sent to the model, at its end; they never leave it again."""
+
+    type: Literal["tools.loaded"] = "tools.loaded"
+    names: list[str] = Field(default_factory=list)
+    """Model-facing names, in the order in which they were loaded."""
 
 
 class ContextAdded(Event):
@@ -192,6 +225,8 @@ class TurnDone(Event):
     """Tokens read, those of all children included."""
     output_tokens: int = 0
     """Tokens written, those of all children included."""
+    cost_usd: float | None = None
+    """US dollars, those of all children included; null when a price is not known."""
     denied_calls: list[dict[str, str]] = Field(default_factory=list)
     """Calls that were denied, here and below, and not made good later."""
     duration_ms: int = 0

@@ -30,6 +30,7 @@ from hub.core.events.turns import (
     ToolCallEvent,
     ToolResultEvent,
     ToolRulingEvent,
+    ToolsLoaded,
     TurnDone,
     TurnStarted,
     UsageEvent,
@@ -52,6 +53,7 @@ AnyEvent = (
     | ToolCallEvent
     | ToolRulingEvent
     | ToolResultEvent
+    | ToolsLoaded
     | ContextAdded
     | ModelRetry
     | JobStarted
