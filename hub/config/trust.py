@@ -6,6 +6,7 @@ makes permissions or the user's own limits wider have no effect. The record hold
 exactly those parts; a change of one of them asks again.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hub.config.keys import KeyPath, dotted, is_secret
-from hub.config.layers import PROJECT_LAYERS, Loaded, fold
+from hub.config.layers import PROJECT_LAYERS, Loaded, fold, load_settings
 from hub.config.models import SCRIPT
 from hub.config.references import holds_reference
 from hub.config.sources import Layer
 from hub.config.trust_store import TrustStore
+from hub.core.errors import ConfigError
 from hub.core.team import MODE_ORDER, Origin, PermissionMode, Role
 from hub.core.text import one_line
 
@@ -115,10 +117,22 @@ def apply_trust(
         ConfigError: the trust records cannot be read.
     """
     parts = active_parts(loaded, roles.values())
-    if not parts or store.is_trusted(loaded.sources.project, digest(parts)):
+    project = loaded.sources.project
+    if not parts or store.is_trusted(project, digest(_asked_about(loaded, roles, parts))):
         return Trusted(loaded, roles)
     parts = [part for part in parts if part.kind != "server" or part.name not in approved]
     return Trusted(withhold(loaded, parts), withhold_roles(roles, parts), tuple(parts))
+
+
+def _asked_about(loaded: Loaded, roles: Mapping[str, Role], parts: list[Part]) -> list[Part]:
+    """Return what the user was asked about: also the servers that a single file now replaces."""
+    if loaded.sources.strict_mcp is None:
+        return parts
+    try:
+        whole = load_settings(dataclasses.replace(loaded.sources, strict_mcp=None))
+    except ConfigError:
+        return parts
+    return active_parts(whole, roles.values())
 
 
 def _servers(loaded: Loaded, layer: Layer) -> Iterator[Part]:

@@ -43,7 +43,9 @@ def codex(entry: dict[str, Any], around: Around) -> dict[str, Any]:
         headers.setdefault("Authorization", f"Bearer ${{env:{token}}}")
     for header, variable in _mapping(entry, "env_http_headers").items():
         headers[header] = f"${{env:{variable}}}"
-    handed = entry.pop("env_vars", None) or ()
+    handed = entry.pop("env_vars", None) or []
+    if not isinstance(handed, list):
+        raise Unusable("(env_vars) expected a list")
     names = [one.get("name") if isinstance(one, dict) else one for one in handed]
     # A variable that is not set is no fault there, so it is none here.
     env = {str(name): f"${{env:{name}:-}}" for name in names} | _mapping(entry, "env")
