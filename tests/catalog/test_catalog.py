@@ -17,6 +17,7 @@ from hub.core.team import Origin
 
 ORIGIN = Origin("project", "hub.yaml", 7)
 OBJECT = {"type": "object", "properties": {}}
+CONTEXT = CallContext("s", "lead", "c", lambda message, done, total: None)
 
 
 class Untouchable:
@@ -196,8 +197,7 @@ async def test_a_tool_calls_its_server_by_the_servers_own_name():
     servers = Prepared(a=listing("a", "read.file"))
     catalog = await build_catalog([spec("a")], servers=servers, cache=ListingCache(None))
     (tool,) = catalog.tools.values()
-    context = CallContext("s", "lead", "c", lambda message, done, total: None)
-    assert (await tool.call({"p": 1}, context)).text == "done"
+    assert (await tool.call({"p": 1}, CONTEXT)).text == "done"
     assert servers.calls == [("a", "read.file", {"p": 1})]
 
 

@@ -13,7 +13,6 @@ from hub.catalog.schemas import MAX_DEPTH, Untranslatable
 from hub.catalog.schemas import lowered as lowered_as_value
 
 
-
 def lowered(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The schema that comes out, and what was changed."""
     found = lowered_as_value(schema)
