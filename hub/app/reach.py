@@ -7,7 +7,7 @@ from hub.catalog.catalog import Catalog
 from hub.config.keys import split_key
 from hub.config.layers import Loaded
 from hub.config.models import SCRIPT
-from hub.core.errors import RoleError
+from hub.core.errors import ConfigError, RoleError
 from hub.core.ports import Model
 from hub.core.team import Role
 from hub.roles.check import Finding, check, check_edges, check_tools, require
@@ -29,14 +29,30 @@ def require_reach(setup: Setup, start: Role, model_for: Callable[[Role], Model])
 
     Raises:
         RoleError: an edge leads to a role that does not exist.
-        ConfigError: a script file does not exist.
+        ConfigError: a script file does not exist, or money is bounded and a price is not known.
         ScriptFileError: a script cannot be read.
     """
     reach = roles_in_reach(setup.book, start)
     require([finding for role in reach for finding in check_edges(setup.book, role)])
+    money = any(_bounds_money(role) for role in reach)
     for role in reach:
-        if role.model.startswith(SCRIPT):
-            model_for(role)
+        if money or role.model.startswith(SCRIPT):
+            model = model_for(role)
+            if money and model.price is None:
+                raise _no_price(role, model.name)
+
+
+def _bounds_money(role: Role) -> bool:
+    return role.limits.usd is not None or any(edge.usd is not None for edge in role.dispatch)
+
+
+def _no_price(role: Role, model: str) -> ConfigError:
+    return ConfigError(
+        f"money is bounded, and the price of the model {model!r} (role {role.name!r}) is not known",
+        where=str(role.origin),
+        remedy=f"Say what it costs, in US dollars for a million tokens: --set "
+        f"'models.{model}.price={{input: 1.25, output: 10}}', or take the bound away: limits.usd.",
+    )
 
 
 def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:

@@ -115,6 +115,9 @@ def _facts(team: Team, role: Role) -> list[tuple[str, str]]:
         "tool calls": limits.tool_calls,
         "seconds": limits.seconds,
         "tokens": limits.tokens,
+        "USD": limits.usd,
+        "steps of its tree": limits.tree_steps,
+        "tool calls of its tree": limits.tree_tool_calls,
         "depth": limits.depth,
     }
     return [

@@ -71,6 +71,9 @@ def run(
     max_tokens: Annotated[
         int | None, typer.Option(help="Tokens of the whole tree.", metavar="N")
     ] = None,
+    max_usd: Annotated[
+        float | None, typer.Option(help="US dollars of the whole tree.", metavar="USD")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that the run may take.", metavar="SECONDS")
     ] = None,
@@ -87,7 +90,12 @@ def run(
 ) -> None:
     """Run a team on a task and print what it found."""
     view = view_on_stderr(quiet=quiet, json_on_terminal=output == "stream-json" and os.isatty(1))
-    limits = {"limits.steps": max_steps, "limits.tokens": max_tokens, "limits.seconds": timeout}
+    limits = {
+        "limits.steps": max_steps,
+        "limits.tokens": max_tokens,
+        "limits.usd": max_usd,
+        "limits.seconds": timeout,
+    }
     options = RunOptions(
         workspace=directory,
         role=role,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from hub.core.cancel import CancelToken
-from hub.core.limits import Ledger
+from hub.core.ledger import Ledger
 from hub.core.messages import Usage
 from hub.core.outcomes import Outcome, StopReason
 from hub.core.team import Grant
@@ -135,6 +135,8 @@ class TurnResult(Struct, frozen=True):
     """What it was ended with, when the agent works for a parent."""
     usage: Usage = field(default_factory=Usage)
     """Tokens of the agent and of everything below it, in the whole session."""
+    cost_usd: float | None = None
+    """US dollars of the same; None when the price of some of it is not known."""
     steps: int = 0
     """Model requests of the agent itself in this turn."""
     denied_calls: tuple[DeniedCall, ...] = ()

@@ -1,13 +1,10 @@
-"""What one agent may use, and the ledger in which a child's spending is its ancestors' too."""
+"""What one agent may use."""
 
 from typing import Literal, TypeVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
-from hub.core.messages import Usage
-
-LimitKind = Literal["steps", "tool_calls", "seconds", "tokens"]
+LimitKind = Literal["steps", "tool_calls", "seconds", "tokens", "usd"]
 
 
 class Limits(Struct, frozen=True):
@@ -20,16 +17,25 @@ class Limits(Struct, frozen=True):
     """Wall time of one turn, in seconds."""
     tokens: int | None = None
     """Input and output tokens, those of all descendants included."""
+    usd: float | None = None
+    """US dollars, those of all descendants included."""
+    tree_steps: int | None = None
+    """Model requests over all turns, those of all descendants included."""
+    tree_tool_calls: int | None = None
+    """Tool calls over all turns, those of all descendants included."""
     depth: int = 3
     """How many levels of children may exist below the root."""
 
     def narrowed(self, other: "Limits") -> "Limits":
         """Return the smaller of both, bound by bound."""
         return Limits(
-            steps=_least(self.steps, other.steps),
-            tool_calls=_least(self.tool_calls, other.tool_calls),
-            seconds=_least(self.seconds, other.seconds),
-            tokens=_least(self.tokens, other.tokens),
+            steps=least(self.steps, other.steps),
+            tool_calls=least(self.tool_calls, other.tool_calls),
+            seconds=least(self.seconds, other.seconds),
+            tokens=least(self.tokens, other.tokens),
+            usd=least(self.usd, other.usd),
+            tree_steps=least(self.tree_steps, other.tree_steps),
+            tree_tool_calls=least(self.tree_tool_calls, other.tree_tool_calls),
             depth=min(self.depth, other.depth),
         )
 
@@ -42,89 +48,19 @@ class LimitHit(Struct, frozen=True):
     limit: float
     owner: str
     """Path of the agent whose limit it is."""
+    needed: float = 0.0
+    """What the next request would take at least, when that is what does not fit."""
 
     def __str__(self) -> str:
-        return f"{self.kind} limit of {self.owner}: {self.used:g} of {self.limit:g} used"
-
-
-class Ledger(Struct):
-    """The spending of one agent; tokens are charged to every ancestor as well."""
-
-    owner: str
-    limits: Limits
-    parent: "Ledger | None" = None
-    deadline: float | None = None
-    """Clock time at which the turn must end; never later than the parent's."""
-    steps: int = 0
-    tool_calls: int = 0
-    own: Usage = field(default_factory=Usage)
-    """What the agent itself used."""
-    total: Usage = field(default_factory=Usage)
-    """What the agent and all its descendants used."""
-
-    def child(self, owner: str, limits: Limits) -> "Ledger":
-        """Open the ledger of a child, bounded by what is left here."""
-        remaining = self.remaining_tokens()
-        tokens = _least(limits.tokens, remaining)
-        return Ledger(owner, replace(limits, tokens=tokens), parent=self, deadline=self.deadline)
-
-    def start_turn(self, now: float) -> None:
-        """Begin a turn: its clock and its counts of steps and calls start anew."""
-        self.steps = self.tool_calls = 0
-        own = None if self.limits.seconds is None else now + self.limits.seconds
-        self.deadline = _least(own, self.parent.deadline if self.parent else None)
-
-    def deadline_owner(self) -> "Ledger":
-        """Return whose limit the deadline is: this ledger's own, or that of an ancestor."""
-        node = self
-        while node.parent is not None and node.parent.deadline == self.deadline:
-            node = node.parent
-        return node
-
-    def charge(self, usage: Usage) -> None:
-        """Add the tokens of one request here and on every ancestor."""
-        self.own = self.own + usage
-        node: Ledger | None = self
-        while node is not None:
-            node.total = node.total + usage
-            node = node.parent
-
-    def remaining_tokens(self) -> int | None:
-        """Return the tokens left under the tightest bound up the tree; None when unbounded."""
-        left: int | None = None
-        node: Ledger | None = self
-        while node is not None:
-            if node.limits.tokens is not None:
-                left = _least(left, max(node.limits.tokens - node.total.total_tokens, 0))
-            node = node.parent
-        return left
-
-    def hit(self, now: float) -> LimitHit | None:
-        """Return the limit that forbids another request now, or None."""
-        if self.limits.steps is not None and self.steps >= self.limits.steps:
-            return LimitHit("steps", self.steps, self.limits.steps, self.owner)
-        if self.deadline is not None and now >= self.deadline:
-            owner = self.deadline_owner()
-            seconds = owner.limits.seconds or 0
-            return LimitHit("seconds", seconds, seconds, owner.owner)
-        node: Ledger | None = self
-        while node is not None:
-            used = node.total.total_tokens
-            if node.limits.tokens is not None and used >= node.limits.tokens:
-                return LimitHit("tokens", used, node.limits.tokens, node.owner)
-            node = node.parent
-        return None
-
-    def calls_left(self) -> int | None:
-        """Return how many more tool calls the agent may make; None when unbounded."""
-        limit = self.limits.tool_calls
-        return None if limit is None else max(limit - self.tool_calls, 0)
+        text = f"{self.kind} limit of {self.owner}: {self.used:g} of {self.limit:g} used"
+        return f"{text}, the next request takes {self.needed:g} or more" if self.needed else text
 
 
 _Number = TypeVar("_Number", int, float)
 
 
-def _least(a: _Number | None, b: _Number | None) -> _Number | None:
+def least(a: _Number | None, b: _Number | None) -> _Number | None:
+    """Return the smaller bound; None is no bound."""
     if a is None:
         return b
     return a if b is None else min(a, b)

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from hub.core.events import AnyEvent, Event
 from hub.core.messages import Message, ToolOutcome, ToolSpec
+from hub.core.prices import Price
 from hub.core.requests import ModelEvent, ModelRequest
 from hub.core.servers import ServerSpec
 
@@ -34,6 +35,16 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """What the log and the live view call it."""
+        ...
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost; None when nobody knows."""
+        ...
+
+    @property
+    def output_cap(self) -> int | None:
+        """Most tokens of one answer; None when nobody knows."""
         ...
 
     def stream(

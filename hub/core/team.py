@@ -46,6 +46,8 @@ class Edge(Struct, frozen=True):
     """Patterns that narrow the child's tools further; empty narrows nothing."""
     tokens: int | None = None
     """Budget of one job over this edge, in tokens."""
+    usd: float | None = None
+    """Budget of one job over this edge, in US dollars."""
 
 
 class Role(Struct, frozen=True):

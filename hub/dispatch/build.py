@@ -10,7 +10,8 @@ from msgspec import Struct
 from hub.core.cancel import CancelToken
 from hub.core.ids import new_id
 from hub.core.jobs import Job
-from hub.core.limits import Ledger, Limits
+from hub.core.ledger import Ledger
+from hub.core.limits import Limits
 from hub.core.team import Edge, Grant, Role
 from hub.core.text import one_line, printable
 
@@ -70,7 +71,7 @@ def build_job(
     context = _sized("context", str(arguments.get("context") or ""), MAX_CONTEXT)
     files = _files(parent.workspace, arguments.get("files") or [])
     agent = f"{parent.agent}/{role.name}#{next(numbers)}"
-    limits = role.limits.narrowed(Limits(None, None, None, edge.tokens, role.limits.depth))
+    limits = role.limits.narrowed(_bounds_of(edge, role))
     return Job(
         id=new_id("j"),
         role=role.name,
@@ -85,6 +86,16 @@ def build_job(
         cancel=parent.cancel.child(),
         context=context,
         files=files,
+    )
+
+
+def _bounds_of(edge: Edge, role: Role) -> Limits:
+    return Limits(
+        steps=None,
+        tool_calls=None,
+        tokens=edge.tokens,
+        usd=edge.usd,
+        depth=role.limits.depth,
     )
 
 
@@ -112,6 +123,8 @@ def _check_state(parent: Parent) -> None:
         )
     if parent.ledger.remaining_tokens() == 0:
         raise Refusal("The token budget is used up; report what you have.")
+    if parent.ledger.remaining_usd() == 0:
+        raise Refusal("The budget of money is used up; report what you have.")
 
 
 def _root_limits(ledger: Ledger) -> Limits:

@@ -28,9 +28,7 @@ async def run_batch(agent: Agent, calls: Sequence[ToolCall]) -> list[ToolOutcome
     Calls past the agent's limit, and calls after the report that ended the work, get an error
     result and are not run.
     """
-    left = agent.ledger.calls_left()
-    allowed = calls if left is None else calls[:left]
-    agent.ledger.tool_calls += len(allowed)
+    allowed = calls[: agent.ledger.reserve_calls(len(calls))]
     outcomes: list[ToolOutcome] = []
     for group in _groups(agent, allowed):
         if agent.duty is not None and agent.duty.accepted() is not None:

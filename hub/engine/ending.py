@@ -13,6 +13,7 @@ _LIMIT_ENDS: dict[LimitKind, tuple[Outcome, StopReason]] = {
     "tool_calls": ("limit", "max_tool_calls"),
     "seconds": ("limit", "deadline"),
     "tokens": ("budget", "max_tokens"),
+    "usd": ("budget", "max_budget_usd"),
 }
 
 

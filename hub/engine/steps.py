@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from hub.core import events as ev
 from hub.core.jobs import Failure
-from hub.core.limits import LimitHit
 from hub.core.messages import ToolCall, ToolOutcome
 from hub.core.requests import Completion
 from hub.engine.agent import Agent, ReportDuty
@@ -64,17 +63,16 @@ def _cut(agent: Agent, completion: Completion, progress: Progress) -> End | None
 
 
 async def _run_calls(agent: Agent, calls: Sequence[ToolCall], progress: Progress) -> End | None:
-    left = agent.ledger.calls_left()
+    before = agent.ledger.tool_calls
     outcomes = await run_batch(agent, calls)
+    made = agent.ledger.tool_calls - before
     if agent.duty is not None:
         if report := agent.duty.accepted():
             return reported(agent, report)
         if end := _count_invalid(agent.duty, calls, outcomes, progress):
             return end
-    if left is not None and len(calls) > left:
-        limit = agent.ledger.limits.tool_calls or 0
-        hit = LimitHit("tool_calls", agent.ledger.tool_calls, limit, agent.journal.agent)
-        return limit_reached(hit, progress.said)
+    if made < len(calls):
+        return limit_reached(agent.ledger.calls_hit(), progress.said)
     return _watch_loops(agent, calls, outcomes, progress)
 
 

@@ -79,10 +79,11 @@ async def _steps(agent: Agent, turn: _Turn) -> End:
     while True:
         if hit := agent.ledger.hit(agent.clock.now()):
             return limit_reached(hit, turn.said)
-        agent.ledger.steps += 1
-        agent.journal.step = agent.ledger.steps
+        agent.journal.step = agent.ledger.steps + 1
         choice = turn.progress.tool_choice
         completion = await request_answer(agent, tool_choice=choice, partial=turn.partial)
+        if isinstance(completion, LimitHit):
+            return limit_reached(completion, turn.said)
         turn.progress.said = completion.message.text or turn.progress.said
         turn.partial.text = ""
         if end := await take_step(agent, completion, turn.progress):
@@ -97,6 +98,7 @@ def _result(agent: Agent, end: End, duration_ms: int) -> TurnResult:
         text=without_surrogates(end.text),
         report=end.report,
         usage=agent.ledger.total,
+        cost_usd=agent.ledger.cost,
         steps=agent.ledger.steps,
         denied_calls=agent.denials.open(),
         error=end.error,
@@ -114,6 +116,7 @@ def _turn_done(result: TurnResult) -> ev.TurnDone:
         steps=result.steps,
         input_tokens=result.usage.input_tokens,
         output_tokens=result.usage.output_tokens,
+        cost_usd=result.cost_usd,
         denied_calls=[denied.as_dict() for denied in result.denied_calls],
         duration_ms=result.duration_ms,
     )

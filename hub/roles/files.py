@@ -146,7 +146,9 @@ class _Reader:
             model=self._model(file, defaults),
             tools=file.tools,
             disallowed_tools=file.disallowed_tools,
-            dispatch=tuple(Edge(e.role, e.max_parallel, e.tools, e.tokens) for e in file.dispatch),
+            dispatch=tuple(
+                Edge(e.role, e.max_parallel, e.tools, e.tokens, e.usd) for e in file.dispatch
+            ),
             user_facing=file.user_facing,
             mode=file.permissions.mode,
             allow=file.permissions.allow,

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from hub.config.schema import Count, LimitSettings, Section, Switch
+from hub.config.schema import Count, Dollars, LimitSettings, Section, Switch
 from hub.core.team import PermissionMode
 
 
@@ -20,6 +20,8 @@ class EdgeEntry(Section):
     """Patterns that narrow the child's tools further."""
     tokens: Count | None = None
     """Budget of one job, in tokens."""
+    usd: Dollars | None = None
+    """Budget of one job, in US dollars."""
 
 
 class RolePermissions(Section):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hub.core.limits import Ledger, LimitHit, Limits
+from hub.core.ledger import Ledger
+from hub.core.limits import LimitHit, Limits
 from hub.core.messages import Usage
 
 FREE = Limits(steps=None, tool_calls=None)
@@ -153,13 +154,16 @@ def test_a_deadline_that_has_passed_stops_the_next_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "made", "left"), [(None, 9, None), (5, 2, 3), (5, 9, 0), (0, 0, 0)]
+    ("limit", "made", "granted"), [(None, 9, 4), (5, 2, 3), (5, 9, 0), (0, 0, 0)]
 )
-def test_calls_left_are_never_negative(limit: int | None, made: int, left: int | None) -> None:
-    """What is left of the tool calls is a count, or unbounded."""
+def test_no_more_calls_are_granted_than_are_left(
+    limit: int | None, made: int, granted: int
+) -> None:
+    """Of four calls those that the limit leaves are counted."""
     ledger = Ledger("lead", Limits(tool_calls=limit))
     ledger.tool_calls = made
-    assert ledger.calls_left() == left
+    assert ledger.reserve_calls(4) == granted
+    assert ledger.tool_calls == made + granted
 
 
 limits = st.builds(
@@ -168,6 +172,9 @@ limits = st.builds(
     tool_calls=st.none() | st.integers(0, 9),
     seconds=st.none() | st.floats(0, 9),
     tokens=st.none() | st.integers(0, 9),
+    usd=st.none() | st.floats(0, 9),
+    tree_steps=st.none() | st.integers(0, 9),
+    tree_tool_calls=st.none() | st.integers(0, 9),
     depth=st.integers(0, 9),
 )
 

@@ -93,7 +93,7 @@ async def test_a_child_is_offered_what_role_and_edge_both_leave_and_nothing_else
 async def test_the_tokens_of_an_edge_end_the_job_and_not_its_parent(
     tmp_path: Path, workspace: Path
 ) -> None:
-    """The job ends with ``budget``, and the parent goes on with what there is."""
+    """A request that does not fit is not sent: the job ends, its parent goes on (A39)."""
     edge = {"role": "child", "tokens": 1000}
     roles = team_folder(tmp_path, lead=lead_to(edge), child={})
     look = {"tool": "files__list", "args": {"depth": "{{ turn_index + 1 }}"}}
@@ -106,7 +106,7 @@ async def test_the_tokens_of_an_edge_end_the_job_and_not_its_parent(
     assert (job.outcome, job.stop_reason) == ("budget", "max_tokens")
     assert job.result["partial_text"] == "looking"
     assert (result.outcome, result.text) == ("done", "ok")
-    assert result.usage.input_tokens >= job.result["usage"]["input_tokens"] == 1200
+    assert result.usage.input_tokens >= job.result["usage"]["input_tokens"] == 600
 
 
 async def test_nothing_is_dispatched_once_the_budget_is_used_up(

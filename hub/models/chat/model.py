@@ -21,6 +21,7 @@ from hub.core.errors import ModelError
 from hub.core.messages import Message, Usage
 from hub.core.modelspec import ModelSpec
 from hub.core.ports import Clock
+from hub.core.prices import Price
 from hub.core.requests import Completion, ModelRequest, RetryNotice
 from hub.models.chat import verdict
 from hub.models.chat.call_ids import ids_of
@@ -111,6 +112,16 @@ class ChatModel:
     def name(self) -> str:
         """What the user calls it."""
         return self._spec.name
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, as the settings say; None when they do not."""
+        return self._spec.price
+
+    @property
+    def output_cap(self) -> int | None:
+        """Most tokens of one answer, as the settings say; None when they do not."""
+        return self._spec.max_output_tokens
 
     def stream(self, request: ModelRequest) -> Fed:
         """Open the answer to a request. The last item is a Completion.

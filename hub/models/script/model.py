@@ -8,6 +8,7 @@ import anyio.lowlevel
 
 from hub.core.errors import ScriptFileError
 from hub.core.messages import AssistantMessage, FinishReason, Message, Usage
+from hub.core.prices import FREE, Price
 from hub.core.requests import Completion, ModelEvent, ModelRequest, ReasoningPiece, TextPiece
 from hub.models.chat.call_ids import ids_of, with_unique_ids
 from hub.models.script.file import Script, load_scripts
@@ -33,6 +34,16 @@ class ScriptModel:
     def name(self) -> str:
         """What the log and the live view call it."""
         return f"script:{Path(self._script.path).name}"
+
+    @property
+    def price(self) -> Price | None:
+        """Nothing: it answers in this process."""
+        return FREE
+
+    @property
+    def output_cap(self) -> int | None:
+        """No cap: what it says is written down."""
+        return None
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
