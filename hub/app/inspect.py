@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hub.app.faults import one_fault
 from hub.app.findings import of_server
+from hub.app.pinned import pin_store
 from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
@@ -164,7 +165,9 @@ async def load_whole_team(
     async with one_fault(), anyio.create_task_group() as group:
         group.start_soon(servers.own)
         try:
-            catalog = await build_catalog(specs, servers=servers, cache=servers.cache)
+            catalog = await build_catalog(
+                specs, servers=servers, cache=servers.cache, pins=pin_store(setup)
+            )
         finally:
             servers.stop()
     failed = tuple(f"server {name}: {of_server(name, why)}" for name, why in catalog.failed.items())

@@ -70,6 +70,8 @@ class InitInfo(Struct, frozen=True):
     """The MCP servers, each with ``name``, ``state``, ``tools`` and ``error``."""
     withheld: Sequence[str] = ()
     """What an untrusted workspace asked for and did not get, one line each."""
+    quarantined: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What servers listed before and is held back now, with the reason: by server, then by part."""
     config_files: Sequence[str] = ()
     """The settings files that were read."""
     problems: Sequence[str] = ()
@@ -86,6 +88,7 @@ class InitInfo(Struct, frozen=True):
             "tools": list(self.tools),
             "servers": [server.as_dict() for server in self.servers],
             "withheld": list(self.withheld),
+            "quarantined": {name: dict(parts) for name, parts in self.quarantined.items()},
             "config_files": list(self.config_files),
             "problems": list(self.problems),
         }

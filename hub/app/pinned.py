@@ -2,8 +2,11 @@
 
 import sys
 
+from hub.app.servers import LazyServers
 from hub.app.setup import Setup
 from hub.catalog.cache import BUNDLED_PACKAGE, ListingCache
+from hub.catalog.catalog import Catalog
+from hub.connections.judging import quarantined
 from hub.core.ports import Quarantine, ServerListing
 from hub.core.servers import ServerSpec
 from hub.pins.lockfile import Lock, read_lock
@@ -48,3 +51,35 @@ def cached_quarantine(setup: Setup, spec: ServerSpec, pins: PinStore) -> Quarant
     cache = ListingCache(setup.loaded.sources.paths.cache / "catalog")
     listing = cache.load(spec)
     return Quarantine() if listing is None else pins.check(spec, listing)
+
+
+def tell_held_back(catalog: Catalog, servers: LazyServers) -> None:
+    """Tell of what the catalog leaves out because it is not what was approved."""
+    for shelf in catalog.shelves.values():
+        if shelf.quarantine:
+            servers.tell(quarantined(shelf.spec, shelf.quarantine))
+
+
+def held_parts(catalog: Catalog) -> dict[str, dict[str, str]]:
+    """Return what the catalog leaves out: the reason by server and part, such as ``tool echo``."""
+    return {
+        name: parts_of(shelf.quarantine)
+        for name, shelf in catalog.shelves.items()
+        if shelf.quarantine
+    }
+
+
+def held_problems(catalog: Catalog) -> list[str]:
+    """Return what the catalog leaves out, one line for each server."""
+    return [
+        f"MCP server {name!r}: held back until it is approved (hub mcp diff {name}): "
+        + "; ".join(f"{part}: {why}" for part, why in parts.items())
+        for name, parts in held_parts(catalog).items()
+    ]
+
+
+def parts_of(held: Quarantine) -> dict[str, str]:
+    """Return the reason by part, such as ``tool echo``."""
+    groups = (("tool", held.tools), ("prompt", held.prompts), ("resource", held.resources))
+    found = {f"{kind} {name}": why for kind, reasons in groups for name, why in reasons.items()}
+    return found | ({"instructions": held.instructions} if held.instructions else {})

@@ -9,14 +9,16 @@ from typing import Any, Protocol, cast
 import anyio
 import anyio.to_thread
 
+from hub.app.guarding import require_prompt, require_resource
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import refresh_cache
 from hub.connections.records import FileRecords
 from hub.core.errors import ServerError
-from hub.core.events import Event
+from hub.core.events import Event, ServerQuarantined
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Clock, ServerListing, Servers
 from hub.core.servers import ServerSpec
+from hub.pins.store import PinStore
 
 HEAD_START = 0.1
 """Seconds that the first model request has to itself before servers start beside it."""
@@ -50,21 +52,23 @@ class LazyServers:
         clock: Clock,
         cache: ListingCache | None = None,
         state: Path | None = None,
-        idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
+        pins: PinStore | None = None,
     ) -> None:
         """Take the servers in.
 
         Records of what becomes of them are kept in the ``state`` folder, where one is given;
-        ``idempotent`` says whether a call of a tool was approved as one that may be repeated.
+        ``pins`` knows what was approved of each, and holds back everything else.
         """
         self._specs = specs
         self._workspace = workspace
         self._env = env
         self._resolve = resolve
         self._emit = emit
+        self._told: dict[str, ServerQuarantined] = {}
         self._clock = clock
         self._records = None if state is None else FileRecords(state)
-        self._idempotent = idempotent
+        self.pins = pins
+        """What was approved of each server; None holds nothing back."""
         self._wanted = anyio.Event()
         self._ready = anyio.Event()
         self._stop = anyio.Event()
@@ -88,11 +92,12 @@ class LazyServers:
                     workspace=self._workspace,
                     env=self._env,
                     resolve=self._resolve,
-                    emit=self._emit,
+                    emit=self.tell,
                     clock=self._clock,
                     protocols=self._protocols(),
                     records=self._records,
-                    idempotent=self._idempotent,
+                    idempotent=self._repeatable,
+                    pins=self.pins,
                 ),
             ) as pool:
                 self._pool = pool
@@ -104,9 +109,20 @@ class LazyServers:
             self._ready.set()
 
     def _protocols(self) -> dict[str, str]:
-        """Return which protocol servers without a record spoke the last time, so as not to probe."""
+        """Return which protocol each server spoke the last time, where no record says it."""
         known = ((spec.name, self.cache.load(spec)) for spec in self._specs)
         return {name: listing.protocol for name, listing in known if listing is not None}
+
+    def _repeatable(self, spec: ServerSpec, tool: str) -> bool:
+        return self.pins is not None and self.pins.idempotent(spec, tool)
+
+    def tell(self, event: Event) -> None:
+        """Pass an event on; what is held back of a server is told once, until it changes."""
+        if isinstance(event, ServerQuarantined):
+            if self._told.get(event.server) == event:
+                return
+            self._told[event.server] = event
+        self._emit(event)
 
     def stop(self) -> None:
         """End every connection."""
@@ -155,7 +171,10 @@ class LazyServers:
         Raises:
             ServerError: the server does not start, is silent, or refuses.
         """
-        return await (await self._open_pool(server)).read_resource(server, uri)
+        pool = await self._open_pool(server)
+        if self.pins is not None and (spec := self._spec(server)) is not None:
+            await require_resource(self.pins, pool, spec, uri)
+        return await pool.read_resource(server, uri)
 
     async def get_prompt(
         self, server: str, prompt: str, arguments: Mapping[str, str]
@@ -165,7 +184,13 @@ class LazyServers:
         Raises:
             ServerError: the server does not start, is silent, or refuses.
         """
-        return await (await self._open_pool(server)).get_prompt(server, prompt, arguments)
+        pool = await self._open_pool(server)
+        if self.pins is not None and (spec := self._spec(server)) is not None:
+            await require_prompt(self.pins, pool, spec, prompt)
+        return await pool.get_prompt(server, prompt, arguments)
+
+    def _spec(self, server: str) -> ServerSpec | None:
+        return next((spec for spec in self._specs if spec.name == server), None)
 
     async def _open_pool(self, server: str) -> Pool:
         pool = self._pool or await self._opened()
