@@ -59,6 +59,31 @@ def test_the_first_script_counts_what_is_there(tmp_path, options):
     ], done.stderr
 
 
+def test_a_parent_reads_the_data_of_its_childs_report_as_the_guide_shows(tmp_path):
+    """The two scripts work as the models of two roles."""
+    roles = tmp_path / "team" / "roles"
+    roles.mkdir(parents=True)
+    for text in SCRIPTS:
+        name = re.match(r"# (\w+)\.yaml", text)
+        if name is None:
+            continue
+        (tmp_path / "team" / f"{name[1]}.yaml").write_text(text, encoding="utf-8")
+    schema = "report_schema: {type: object, required: [files]}"
+    for name, more in (("lead", "user_facing: true\ndispatch: [counter]"), ("counter", schema)):
+        front = f"---\nmodel: script:../{name}.yaml\n{more}\n---\nx\n"
+        (roles / f"{name}.md").write_text(front, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "hub", "run", "Count", "--team", str(tmp_path / "team")],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    files = sum(path.is_file() for path in tmp_path.rglob("*"))
+    assert done.stdout == f"There are {files} files.\n", done.stderr
+
+
 def test_the_guide_names_every_filter():
     """A filter that nobody knows of is of no use."""
     assert [name for name in FILTERS if not re.search(rf"`{name}[`(]", GUIDE)] == []
