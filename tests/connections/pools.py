@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import anyio
 
 from hub.connections.pool import ServerPool
+from hub.connections.records import FileRecords
 from hub.core.clock import SystemClock
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Clock
 from hub.core.servers import ServerSpec
+from hub.testing.faulty.http import PATH, SSE_PATH
 from hub.testing.faulty.launch import faulty_command
 
 LIMIT = 20
@@ -35,6 +37,12 @@ def faulty(
 def over_http(name: str, url: str, *, start: float = 15, call: float = 15) -> ServerSpec:
     """A server that is reached over HTTP."""
     return ServerSpec(name, "http", url=url, start_timeout=start, call_timeout=call)
+
+
+def over_sse(name: str, url: str, *, start: float = 15, call: float = 15) -> ServerSpec:
+    """The same server, reached over the older HTTP transport."""
+    url = f"{url.removesuffix(PATH)}{SSE_PATH}"
+    return ServerSpec(name, "sse", url=url, start_timeout=start, call_timeout=call)
 
 
 def bundled(name: str) -> ServerSpec:
@@ -75,6 +83,8 @@ async def open_pool(
     heard: Heard | None = None,
     protocols: Mapping[str, str] | None = None,
     resolve: Callable[[ServerSpec], ServerSpec] = lambda spec: spec,
+    state: Path | None = None,
+    idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
 ) -> AsyncIterator[ServerPool]:
     """A pool, bounded in time."""
     with anyio.fail_after(LIMIT):
@@ -86,23 +96,34 @@ async def open_pool(
             emit=(heard or Heard()).emit,
             clock=clock or SystemClock(),
             protocols=protocols or {},
+            records=None if state is None else FileRecords(state),
+            idempotent=idempotent,
         ) as pool:
             yield pool
 
 
-def context(told: list[tuple[str, float | None, float | None]] | None = None) -> CallContext:
+def context(
+    told: list[tuple[str, float | None, float | None]] | None = None, *, agent: str = "lead"
+) -> CallContext:
     """What a call knows of itself; its progress goes into a list."""
 
     def progress(message: str, done: float | None, total: float | None) -> None:
         if told is not None:
             told.append((message, done, total))
 
-    return CallContext("s-1", "lead", "c-1", progress)
+    return CallContext("s-1", agent, "c-1", progress)
 
 
 async def called(pool: ServerPool, server: str, tool: str, /, **arguments: Any) -> ToolOutcome:
     """The outcome of one call."""
     return await pool.call(server, tool, arguments, context())
+
+
+async def called_by(
+    pool: ServerPool, agent: str, server: str, tool: str, /, **arguments: Any
+) -> ToolOutcome:
+    """The outcome of one call of an agent."""
+    return await pool.call(server, tool, arguments, context(agent=agent))
 
 
 async def echoes(pool: ServerPool, server: str) -> bool:

@@ -1,9 +1,14 @@
-"""The streamable HTTP face of the faulty MCP server, on loopback, one thread per connection."""
+"""The HTTP face of the faulty MCP server, on loopback, one thread per connection.
+
+Streamable HTTP is at one path; the older transport, a stream of events and posts beside it, is at
+another.
+"""
 
 import json
 import socket
 import threading
 from typing import BinaryIO, NamedTuple
+from urllib.parse import parse_qs
 
 from hub.testing.faulty.process import Process
 from hub.testing.faulty.response import Response
@@ -11,6 +16,10 @@ from hub.testing.faulty.rpc import INVALID_REQUEST, MODERN_VERSION, Message, Rpc
 from hub.testing.faulty.session import Session
 
 PATH = "/mcp"
+SSE_PATH = "/sse"
+"""Where the older transport's stream of events is."""
+POST_PATH = "/messages"
+"""Where the older transport takes messages, with the session as a parameter."""
 FORGET_PATH = "/forget"
 """A POST here makes the server forget all its sessions."""
 
@@ -105,6 +114,10 @@ def _answer(sessions: Sessions, client: socket.socket, request: _Request) -> boo
     if request.path == FORGET_PATH:
         sessions.forget()
         response.status(200)
+    elif request.path == SSE_PATH and request.method == "GET":
+        _stream_events(sessions, response)
+    elif request.path.startswith(POST_PATH) and request.method == "POST":
+        _take_post(sessions, response, request)
     elif request.path != PATH:
         response.status(404, b"There is nothing here; the server answers at /mcp.")
     elif request.method == "POST":
@@ -120,6 +133,34 @@ def _answer(sessions: Sessions, client: socket.socket, request: _Request) -> boo
     else:
         response.status(405, b"Method not allowed")
     return response.reusable
+
+
+def _stream_events(sessions: Sessions, response: Response) -> None:
+    """Open a session of the older transport and hold its stream until the client leaves."""
+    session = sessions.open()
+    response.stream()
+    response.event("endpoint", f"{POST_PATH}?session={session.name}".encode())
+    session.open_stream(response)
+    response.withhold()
+    session.close()
+
+
+def _take_post(sessions: Sessions, response: Response, request: _Request) -> None:
+    """Take one message of the older transport; the answer comes over the session's stream."""
+    knobs = sessions.process.knobs
+    name = parse_qs(request.path.partition("?")[2]).get("session", [""])[0]
+    session, message = sessions.find(name), json.loads(request.body)
+    if knobs.on("http_status"):
+        response.status(knobs.count("http_status"), b"The server cannot answer now.")
+    elif session is None:
+        response.status(knobs.count("lose_session"), b"Session not found")
+    elif "method" not in message or "id" not in message:
+        session.notice(message)
+        response.status(202)
+    else:
+        response.status(202)
+        answer = session.take(message, session.outlet)
+        threading.Thread(target=answer, daemon=True).start()
 
 
 def _post(sessions: Sessions, client: socket.socket, request: _Request) -> bool:

@@ -38,6 +38,10 @@ class Response:
         self._streaming = True
         self._write(self._head(200, "text/event-stream", Connection="close"))
 
+    def event(self, name: str, data: bytes) -> None:
+        """Write one event to a stream that has begun."""
+        self._write(b"event: " + name.encode() + b"\ndata: " + data + b"\n\n")
+
     def send(self, message: Message) -> None:
         """Write one message, as JSON if it is the whole answer and as an event otherwise."""
         is_reply = "method" not in message
@@ -48,7 +52,7 @@ class Response:
                 return
             if not self._streaming:
                 self.stream()
-            self._write(b"event: message\ndata: " + body + b"\n\n")
+            self.event("message", body)
         if is_reply and self._knobs.on("endless_sse"):
             self.withhold()
 

@@ -99,6 +99,11 @@ class Session:
         """Send notifications to this outlet as well from now on."""
         self._streams.append(_Stream(outlet, subscription))
 
+    @property
+    def outlet(self) -> Outlet:
+        """The outlet that has listened longest."""
+        return self._streams[0].outlet
+
     def close_stream(self, outlet: Outlet) -> None:
         """Send no more notifications to this outlet."""
         self._streams = [stream for stream in self._streams if stream.outlet is not outlet]
