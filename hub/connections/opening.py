@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hub.connections.masking import hidden_values
 from hub.connections.mending import Mending
+from hub.connections.sse import sse_transport
 from hub.connections.stdio import server_environment, stdio_transport
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
@@ -50,6 +51,15 @@ def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
     watch.hidden = hidden_values(written, spec)
     if spec.transport == "http":
         return _http(spec, watch)
+    if spec.transport == "sse":
+        return sse_transport(
+            spec.url,
+            headers=spec.headers,
+            watch=watch,
+            open_http=create_mcp_http_client,
+            limit=spec.start_timeout,
+            read_limit=HTTP_READ_LIMIT,
+        )
     if spec.transport == "memory":
         return import_module(_module(spec)).create_server(place.workspace)
     return _stdio(spec, place, watch)
