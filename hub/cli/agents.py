@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from hub.cli.failures import call_failure, said_of, server_failure
+from hub.cli.failures import call_failure, quarantine, said_of, server_failure
 from hub.core import events as ev
 from hub.core.outcomes import Outcome
 from hub.core.text import one_line
@@ -190,6 +190,9 @@ class RunAgents:
     def _server_failed(self, event: ev.ServerFailed) -> None:
         self.notices.append(server_failure(event))
 
+    def _server_quarantined(self, event: ev.ServerQuarantined) -> None:
+        self.notices.append(quarantine(event))
+
     def _turn_done(self, event: ev.TurnDone) -> None:
         row = self.row(event.agent, event.at)
         self._end(row, event.outcome, event.at)
@@ -221,6 +224,7 @@ _HANDLERS: dict[str, Callable[[RunAgents, Any], None]] = {
     "report.submitted": RunAgents._report_submitted,
     "cancel.requested": RunAgents._cancel_requested,
     "server.failed": RunAgents._server_failed,
+    "server.quarantined": RunAgents._server_quarantined,
     "turn.done": RunAgents._turn_done,
 }
 
@@ -230,6 +234,7 @@ UNSEEN = frozenset({
     "server.connected",
     "catalog.changed",
     "session.done",
+    "tools.loaded",
     "reasoning.delta",
     "tool.progress",
     "server.log",

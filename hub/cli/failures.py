@@ -13,6 +13,8 @@ FRAME = "dispatch_result"
 GOOD = frozenset({"done", "partial"})
 CAUSE_LENGTH = 300
 """Characters of a child's cause that are shown."""
+MOST_HELD = 5
+"""Parts of a server that are named when they are held back."""
 MOST_CHILDREN = 10
 """Failed children that are listed."""
 
@@ -24,6 +26,17 @@ def server_failure(event: ev.ServerFailed) -> str:
     last = event.stderr.strip().rpartition("\n")[2]
     said = f" ({last})" if last and last not in event.error else ""
     return f"{place}server {event.server} failed: {event.error}{said}.{remedy}"
+
+
+def quarantine(event: ev.ServerQuarantined) -> str:
+    """Return what of a server is held back, why, and what to do."""
+    groups = (("tool", event.tools), ("prompt", event.prompts), ("resource", event.resources))
+    parts = [f"{kind} {name}: {why}" for kind, held in groups for name, why in held.items()]
+    if event.instructions:
+        parts.append(f"instructions: {event.instructions}")
+    shown = "; ".join(parts[:MOST_HELD])
+    more = f"; and {len(parts) - MOST_HELD} more" if len(parts) > MOST_HELD else ""
+    return f"server {event.server} is not as it was approved: {shown}{more}. {event.remedy}"
 
 
 def ending(outcome: str, stop_reason: str) -> str:

@@ -3,7 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from hub.cli.failures import call_failure, dispatch_result, ending, said_of, server_failure
+from hub.cli.failures import (
+    call_failure,
+    dispatch_result,
+    ending,
+    quarantine,
+    said_of,
+    server_failure,
+)
 from hub.cli.figures import plural, short_count, short_time
 from hub.core import events as ev
 from hub.core.text import one_line
@@ -108,6 +115,9 @@ class RunLines:
     def _server_failed(self, event: ev.ServerFailed) -> str:
         return server_failure(event)
 
+    def _server_quarantined(self, event: ev.ServerQuarantined) -> str:
+        return quarantine(event)
+
     def _catalog_changed(self, event: ev.CatalogChanged) -> str:
         changes = {"new": event.added, "gone": event.removed, "changed": event.changed}
         words = "; ".join(f"{kind}: {', '.join(tools)}" for kind, tools in changes.items() if tools)
@@ -137,6 +147,7 @@ _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
     "cancel.requested": RunLines._cancel_requested,
     "server.connected": RunLines._server_connected,
     "server.failed": RunLines._server_failed,
+    "server.quarantined": RunLines._server_quarantined,
     "catalog.changed": RunLines._catalog_changed,
     "turn.done": RunLines._turn_done,
 }

@@ -31,6 +31,7 @@ _HINT_WORDS = {
     ("openWorldHint", True): "became open to the outside world",
     ("openWorldHint", False): "says that it keeps to a closed world now",
 }
+_FIRST = ("name", "uri", "title", "description", "annotations", "type", "role", "content")
 _LONG = 60
 
 
@@ -57,7 +58,8 @@ def change_line(change: Change) -> str:
     """Return the change as one printable line with the name of the part."""
     name = "instructions" if change.kind == "instructions" else f"{NOUNS[change.kind]} "
     name += quoted(change.name) if change.name else ""
-    return f"{name}: {'; '.join(change_words(change))}"
+    words = "; ".join(change_words(change))
+    return f"{name} {words}" if words.startswith("changed: ") else f"{name}: {words}"
 
 
 def why_held_back(change: Change) -> str:
@@ -201,6 +203,12 @@ def _value_change(place: str, before: Any, now: Any) -> str:
     return f"{place} {value_words(before)} → {value_words(now)}"
 
 
+def _place(item: tuple[str, Any]) -> tuple[int, str]:
+    """Return where a part stands in the text: what people read first comes first."""
+    key = item[0]
+    return (_FIRST.index(key) if key in _FIRST else len(_FIRST), key)
+
+
 def _lines(form: Json | None) -> list[str]:
     """Return a form as lines: one for each value, and one for each line of a text."""
     return [] if form is None else list(_tree(form, ""))
@@ -215,7 +223,7 @@ def _tree(value: Any, indent: str, name: str = "") -> Iterator[str]:
         case Mapping() if value:
             if name:
                 yield head.rstrip()
-            for key, below in value.items():
+            for key, below in sorted(value.items(), key=_place):
                 yield from _tree(below, indent + ("  " if name else ""), str(key))
         case list() if value and any(isinstance(item, Mapping | list) for item in value):
             yield head.rstrip()

@@ -53,12 +53,17 @@ class Comparison(Struct, frozen=True):
 
     def lines(self, *, text: bool = False) -> list[str]:
         """Say what differs, one line each, with the texts below where they are wanted."""
+        own = [(change_line(change), change) for change in self.changes]
+        known = {line for line, _ in own}
+        locked = [(change_line(change), change) for change in self.lock_changes]
+        own += [(f"against hub.lock: {line}", one) for line, one in locked if line not in known]
         found: list[str] = []
-        for against, changed in (("", self.changes), ("against hub.lock: ", self.lock_changes)):
-            for change in changed:
-                found.append(f"{against}{change_line(change)}")
-                if text:
-                    found += [f"  {line}" for line in text_diff(change).split("\n")]
+        for line, change in own:
+            found.append(line)
+            if text:
+                found += [f"  {part}" for part in text_diff(change).split("\n")]
+        if any(line in known for line, _ in locked):
+            found.append("hub.lock is as it was approved before")
         return found + [f"tool {tool!r} cannot be compared" for tool in self.unreadable]
 
     @property
