@@ -2,20 +2,25 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hub.connections.masking import hidden_values
 from hub.connections.mending import Mending
+from hub.connections.oauth import SignedIn, auth_for
 from hub.connections.sse import sse_transport
 from hub.connections.stdio import server_environment, stdio_transport
+from hub.connections.tokens import TokenStore
 from hub.connections.watch import Watch
+from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
+from hub.core.ports import Clock
 from hub.core.servers import ServerSpec
 
 BUNDLED: Mapping[str, str] = {
@@ -38,6 +43,9 @@ class Place(Struct, frozen=True):
     """Replaces references to variables and secrets at the moment of the start.
 
     Raises an error that names the server's place when one is missing."""
+    tokens: TokenStore | None = None
+    """Where sign-ins are kept; None when nobody is ever signed in."""
+    clock: Clock = field(default_factory=SystemClock)
 
 
 def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
@@ -50,13 +58,13 @@ def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
     written, spec = spec, place.resolve(spec)
     watch.hidden = hidden_values(written, spec)
     if spec.transport == "http":
-        return _http(spec, watch)
+        return _http(spec, place, watch)
     if spec.transport == "sse":
         return sse_transport(
             spec.url,
             headers=spec.headers,
             watch=watch,
-            open_http=create_mcp_http_client,
+            open_http=partial(_sse_client, auth_for(spec, place.tokens, place.clock, watch)),
             limit=spec.start_timeout,
             read_limit=HTTP_READ_LIMIT,
         )
@@ -86,13 +94,18 @@ def _module(spec: ServerSpec) -> str:
     return BUNDLED[spec.command]
 
 
+def _sse_client(auth: SignedIn | None, **given: Any) -> Any:
+    return create_mcp_http_client(**{**given, "auth": auth})
+
+
 @asynccontextmanager
-async def _http(spec: ServerSpec, watch: Watch) -> AsyncIterator[Any]:
+async def _http(spec: ServerSpec, place: Place, watch: Watch) -> AsyncIterator[Any]:
     async def notice(response: Any) -> None:
         if response.request.method == "POST":
             watch.status = response.status_code if response.status_code >= 400 else 0
 
-    async with create_mcp_http_client(headers=dict(spec.headers)) as http:
+    auth = auth_for(spec, place.tokens, place.clock, watch)
+    async with create_mcp_http_client(headers=dict(spec.headers), auth=auth) as http:
         # In the order of httpx2: connect, read, write, pool.
         http.timeout = (spec.start_timeout, HTTP_READ_LIMIT, spec.start_timeout, spec.call_timeout)
         http.event_hooks = {"response": [notice]}

@@ -1,0 +1,1 @@
+"""An identity provider and an MCP server behind it, in one: real sockets, faults on demand."""
