@@ -12,6 +12,31 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType({
     "list": Entry(
         "hub.cli.mcp.list", "List the servers: state, origin, tools, last error.", "Look"
     ),
+    "status": Entry(
+        "hub.cli.mcp.status",
+        "Show what is known of servers: launch, approval, last life, pins.",
+        "Look",
+    ),
+    "logs": Entry("hub.cli.mcp.logs", "Show what a server wrote to standard error.", "Look"),
+    "test": Entry(
+        "hub.cli.mcp.test",
+        "Check a server as a conformance run would, and for what model servers would reject.",
+        "Try",
+    ),
+    "restart": Entry(
+        "hub.cli.mcp.restart",
+        "Ask running hubs to start a server anew, and to forget its crash loop.",
+        "Try",
+    ),
+    "approve": Entry("hub.cli.mcp.approve", "Approve a server, or what changed about it.", "Trust"),
+    "diff": Entry(
+        "hub.cli.mcp.diff",
+        "Compare servers with what was approved; exit 1 when something differs.",
+        "Trust",
+    ),
+    "lock": Entry(
+        "hub.cli.mcp.lock", "Write hub.lock from what is live and approved, or check it.", "Trust"
+    ),
 })
 
 

@@ -1,0 +1,102 @@
+"""What servers wrote to standard error over their last lives, and requests for a restart."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import anyio
+from msgspec import Struct
+
+from hub.app.mcp.looks import Look, look_around
+from hub.connections.records import log_paths, request_restart
+from hub.core.errors import HubError
+
+LOOK_SECONDS = 0.3
+"""Seconds between two looks at a log that is followed."""
+MOST = 2 * 1024 * 1024
+"""Bytes of one log that are read at most, from its end."""
+
+
+class Restart(Struct, frozen=True):
+    """A request for a restart, and whom it reaches."""
+
+    look: Look
+    """The server as it was when it was asked for."""
+    running: bool
+    """A hub that runs the server was seen."""
+
+
+def last_lines(workspace: Path, server: str, count: int) -> list[str]:
+    """Return the last lines that a server wrote to standard error, of all its lives.
+
+    Raises:
+        UsageError: there is no such server, or the settings are wrong.
+    """
+    text = "".join(_tail(path) for path in _paths(workspace, server))
+    lines = text.splitlines()
+    return lines[-count:] if count > 0 else []
+
+
+async def new_lines(workspace: Path, server: str) -> AsyncGenerator[str, None]:
+    """Yield what a server writes to standard error from now on, line by line, without end.
+
+    Raises:
+        UsageError: there is no such server, or the settings are wrong.
+    """
+    _, path = _paths(workspace, server)
+    seen, rest = _size(path), b""
+    while True:
+        await anyio.sleep(LOOK_SECONDS)
+        size = _size(path)
+        if size < seen:
+            seen = 0
+        if size == seen:
+            continue
+        data, seen = _read(path, seen), size
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace")
+
+
+def ask_restart(workspace: Path, server: str) -> Restart:
+    """Leave a request for a restart, which also ends a crash loop.
+
+    Raises:
+        UsageError: there is no such server, or the settings are wrong.
+        HubError: the request cannot be left.
+    """
+    view = look_around(workspace)
+    look = view.find(server)
+    state = view.setup.loaded.sources.paths.state
+    try:
+        request_restart(state, look.spec)
+    except OSError as error:
+        raise HubError(
+            f"the request for a restart cannot be left: {error.strerror}", where=str(state)
+        ) from None
+    running = look.state in ("starting", "connected", "idle")
+    return Restart(look, running)
+
+
+def _paths(workspace: Path, server: str) -> tuple[Path, Path]:
+    view = look_around(workspace)
+    return log_paths(view.setup.loaded.sources.paths.state, view.find(server).spec)
+
+
+def _tail(path: Path) -> str:
+    return _read(path, max(_size(path) - MOST, 0)).decode("utf-8", "replace")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _read(path: Path, start: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(MOST)
+    except OSError:
+        return b""
