@@ -32,7 +32,7 @@ class _Failure(Struct, frozen=True):
     """That a token could not be renewed."""
 
     stale: str
-    reason: str
+    error: SignedOut | NotRenewed
     until: float
     """Until when it is taken to last, on the clock's monotonic time."""
 
@@ -85,19 +85,20 @@ class Session:
         return found.access_token if found else ""
 
     async def _renew(self, found: SignIn) -> SignIn:
-        failure = self._failure
-        if failure is not None and failure.stale == found.access_token:
-            if self._clock.monotonic() < failure.until:
-                raise NotRenewed(failure.reason)
-            self._failure = None
+        failure, stale = self._failure, found.access_token
+        if failure and failure.stale == stale and self._clock.monotonic() < failure.until:
+            raise failure.error
+        # Nobody may be cancelled between the use of a refresh token and the keeping of the next.
         with anyio.CancelScope(shield=True):
             try:
                 fresh = await renew(
                     found, secret=self._secret, now=self._clock.now, limit=RENEW_LIMIT
                 )
+            except SignedOut as error:
+                self._failure = _Failure(stale, error, float("inf"))
+                raise
             except NotRenewed as error:
-                until = self._clock.monotonic() + PATIENCE
-                self._failure = _Failure(found.access_token, str(error), until)
+                self._failure = _Failure(stale, error, self._clock.monotonic() + PATIENCE)
                 raise
             await self._store.save(self._spec, fresh)
         return fresh
