@@ -2,6 +2,7 @@
 
 import time
 
+from hub.testing.faulty.extras import capabilities
 from hub.testing.faulty.offer import Offer
 from hub.testing.faulty.process import Process
 from hub.testing.faulty.rpc import (
@@ -9,18 +10,11 @@ from hub.testing.faulty.rpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     MODERN_VERSION,
-    SERVER_INFO,
     UNSUPPORTED_VERSION,
     Message,
     RpcError,
+    server_info,
 )
-
-_CAPABILITIES: Message = {
-    "tools": {"listChanged": True},
-    "prompts": {},
-    "resources": {},
-    "logging": {},
-}
 
 
 def initialize(process: Process, offer: Offer) -> Message | None:
@@ -42,10 +36,10 @@ def initialize(process: Process, offer: Offer) -> Message | None:
     time.sleep(knobs.number("initialize_delay"))
     result: Message = {
         "protocolVersion": knobs.text("version") or HANDSHAKE_VERSION,
-        "capabilities": _CAPABILITIES,
+        "capabilities": capabilities(knobs),
     }
     if not knobs.on("no_server_info"):
-        result["serverInfo"] = SERVER_INFO
+        result["serverInfo"] = server_info(knobs)
     return _instructed(offer, result)
 
 
@@ -57,7 +51,10 @@ def discover(process: Process, offer: Offer, *, modern: bool) -> Message | None:
     """
     if modern:
         time.sleep(process.knobs.number("initialize_delay"))
-        result = {"supportedVersions": [MODERN_VERSION], "capabilities": _CAPABILITIES}
+        result = {
+            "supportedVersions": [MODERN_VERSION],
+            "capabilities": capabilities(process.knobs),
+        }
         return _instructed(offer, result)
     how = process.knobs.text("discover")
     if how == "silent":

@@ -88,6 +88,8 @@ class Offer:
         """Whether the parts that the knob `change` names are altered."""
         self.late = False
         """Whether the late tool has arrived."""
+        self.more = 0
+        """How many prompts and resources have joined the first ones."""
         self._knobs = knobs
 
     def instructions(self) -> str:

@@ -1,5 +1,6 @@
-"""How the faulty MCP server splits its list of tools into pages, rightly and wrongly."""
+"""How the faulty MCP server splits a list into pages, rightly and wrongly."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hub.testing.faulty.knobs import Knobs
@@ -8,8 +9,10 @@ from hub.testing.faulty.rpc import INVALID_PARAMS, RpcError
 _CURSOR_KNOBS = ("repeat_cursor", "empty_cursor", "empty_page", "reject_cursor")
 
 
-def page_of(knobs: Knobs, items: list[dict[str, Any]], cursor: str | None) -> dict[str, Any]:
-    """One page of the items, as the result of tools/list.
+def page_of(
+    knobs: Knobs, items: Sequence[object], cursor: str | None, key: str = "tools"
+) -> dict[str, Any]:
+    """One page of the items, as the result of a request for a list.
 
     Raises:
         RpcError: The cursor is not one of ours, or `reject_cursor` is on.
@@ -17,7 +20,7 @@ def page_of(knobs: Knobs, items: list[dict[str, Any]], cursor: str | None) -> di
     pages = _split(knobs, items)
     names = [_cursor(knobs, index) for index in range(len(pages))]
     index = _find(knobs, names, cursor)
-    result: dict[str, Any] = {"tools": pages[index]}
+    result: dict[str, Any] = {key: pages[index]}
     if knobs.on("repeat_cursor") and index:
         result["nextCursor"] = names[index]
     elif index + 1 < len(pages):
@@ -27,10 +30,10 @@ def page_of(knobs: Knobs, items: list[dict[str, Any]], cursor: str | None) -> di
     return result
 
 
-def _split(knobs: Knobs, items: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _split(knobs: Knobs, items: Sequence[object]) -> list[list[object]]:
     broken = any(map(knobs.on, _CURSOR_KNOBS))
     size = knobs.count("pages") or (-(-len(items) // 3) if broken else len(items))
-    pages = [items[start : start + size] for start in range(0, len(items), max(size, 1))]
+    pages = [list(items[start : start + size]) for start in range(0, len(items), max(size, 1))]
     if knobs.on("empty_page"):
         pages.insert(1, [])
     return pages or [[]]

@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+from hub.testing.faulty.knobs import Knobs
+
 Message = dict[str, Any]
 """One JSON object of the wire."""
 
@@ -18,7 +20,9 @@ SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 
-SERVER_INFO: Message = {"name": "faulty", "version": "1.0"}
+def server_info(knobs: Knobs) -> Message:
+    """How the server introduces itself."""
+    return {"name": "faulty", "version": knobs.text("server_version") or "1.0"}
 
 
 class RpcError(Exception):

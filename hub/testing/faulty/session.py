@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from hub.testing.faulty.asking import Questions, ask_by_reply
 from hub.testing.faulty.calls import Call
+from hub.testing.faulty.extras import CHANGED, prompts_page, resources_page, templates_page
 from hub.testing.faulty.handshake import discover, initialize
 from hub.testing.faulty.offer import Offer
 from hub.testing.faulty.pages import page_of
 from hub.testing.faulty.process import Process
 from hub.testing.faulty.rpc import (
     METHOD_NOT_FOUND,
-    SERVER_INFO,
     SERVER_KEY,
     SUBSCRIPTION_KEY,
     VERSION_KEY,
@@ -24,9 +24,12 @@ from hub.testing.faulty.rpc import (
     notification,
     refusal,
     reply,
+    server_info,
 )
 
 LIST_CHANGED = "notifications/tools/list_changed"
+STREAMED = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
+"""The changes that a 2026 stream of notifications can tell."""
 
 
 class _Stream(NamedTuple):
@@ -65,10 +68,11 @@ class Session:
             "ping": self._ping,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
-            "prompts/list": lambda _request, _outlet: {"prompts": self.offer.prompts()},
+            "prompts/list": partial(self._list_extras, prompts_page),
             "prompts/get": self._get_prompt,
-            "resources/list": lambda _request, _outlet: {"resources": []},
-            "resources/templates/list": lambda _request, _outlet: {"resourceTemplates": []},
+            "resources/list": partial(self._list_extras, resources_page),
+            "resources/templates/list": partial(self._list_extras, templates_page),
+            "resources/read": self._read_resource,
             "logging/setLevel": lambda _request, _outlet: {},
             "subscriptions/listen": self._listen,
         }
@@ -189,7 +193,11 @@ class Session:
         """The result with the members that the 2026 wire requires."""
         if not self.modern:
             return result
-        stamped = {"resultType": "complete", **result, "_meta": {SERVER_KEY: SERVER_INFO}}
+        stamped = {
+            "resultType": "complete",
+            **result,
+            "_meta": {SERVER_KEY: server_info(self._knobs)},
+        }
         if method.endswith("/list") or method == "server/discover":
             stamped |= {"ttlMs": 0, "cacheScope": "private"}
         return stamped
@@ -228,7 +236,23 @@ class Session:
             self.announce(LIST_CHANGED, outlet)
         return page_of(knobs, self.offer.tools(), (request.get("params") or {}).get("cursor"))
 
-    def _call_tool(self, request: Message, _outlet: Outlet) -> Message | None:
+    def _list_extras(
+        self,
+        page: Callable[[Process, Offer, str | None], Message | None],
+        request: Message,
+        _outlet: Outlet,
+    ) -> Message | None:
+        return page(self.process, self.offer, (request.get("params") or {}).get("cursor"))
+
+    def _read_resource(self, request: Message, _outlet: Outlet) -> Message:
+        uri = (request.get("params") or {}).get("uri", "")
+        return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": f"The text of {uri}."}]}
+
+    def _call_tool(self, request: Message, outlet: Outlet) -> Message | None:
+        for _ in range(self._knobs.count("extras_changed")):
+            self.offer.more = 1
+            for method in CHANGED:
+                self.announce(method, outlet)
         call = self._calls[request["id"]]
         self.process.log.write("call", id=call.id, name=call.name, arguments=call.arguments)
         if self._knobs.on("call_never"):
@@ -248,7 +272,7 @@ class Session:
 
     def _listen(self, request: Message, outlet: Outlet) -> Message | None:
         wanted = (request.get("params") or {}).get("notifications") or {}
-        honoured = {key: wanted[key] for key in ("toolsListChanged",) if wanted.get(key)}
+        honoured = {key: wanted[key] for key in STREAMED if wanted.get(key)}
         meta = {SUBSCRIPTION_KEY: request["id"]}
         acknowledged = "notifications/subscriptions/acknowledged"
         outlet.send(notification(acknowledged, _meta=meta, notifications=honoured))
