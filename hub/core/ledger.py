@@ -8,6 +8,7 @@ bound is passed by that remainder at most, and no further request is sent.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 import anyio
 from msgspec import Struct, field
@@ -17,6 +18,11 @@ from hub.core.limits import LimitHit, Limits, least
 from hub.core.messages import Usage
 from hub.core.prices import FREE, Price
 
+KEPT = 20
+"""One part in so many of a bound is kept for last words."""
+Use = Literal["work", "answer", "last"]
+"""``work`` of a child leaves the part that is kept for reports; an ``answer`` to the user may use
+all; a ``last`` word may use all, and needs no step."""
 USEFUL_OUTPUT = 256
 """Tokens of an answer below which it is better to wait for what others give back."""
 
@@ -122,19 +128,19 @@ class Ledger(Struct):
         return None if self.unpriced else self.total_usd
 
     def reserve(
-        self, input_tokens: int, output_tokens: int, price: Price = FREE
+        self, input_tokens: int, output_tokens: int, price: Price = FREE, *, use: Use = "answer"
     ) -> Reservation | LimitHit | None:
         """Hold what a request can take, here and on every ancestor.
 
         The answer gets as much of ``output_tokens`` as is left; ``Reservation.output`` says how
         much. None means that others hold what would be needed: wait for `settled`, ask again.
         """
-        if (hit := self._exhausted(input_tokens, price, 1)) is not None:
+        if (hit := self._exhausted(input_tokens, price, 1, use=use)) is not None:
             return hit
         output = output_tokens
         for node in self.line():
-            output = min(output, node.output_left(input_tokens, output_tokens, price))
-        useful = min(max(output_tokens, 1), USEFUL_OUTPUT)
+            output = min(output, node.output_left(input_tokens, output_tokens, price, use=use))
+        useful = min(output_tokens, USEFUL_OUTPUT)
         if output < useful and any(node.held for node in self.line()):
             return None
         tokens, usd = input_tokens + output, price.at_most(input_tokens, output)
@@ -201,31 +207,32 @@ class Ledger(Struct):
                 return LimitHit("tool_calls", node.tree_tool_calls, limit, node.owner)
         return LimitHit("tool_calls", self.tool_calls, self.limits.tool_calls or 0, self.owner)
 
-    def output_left(self, input_tokens: int, wanted: int, price: Price) -> int:
+    def output_left(self, input_tokens: int, wanted: int, price: Price, *, use: Use) -> int:
         """Return the output tokens that this ledger's own bounds leave to a request now."""
-        left = wanted
+        left, part = wanted, _part(use)
         if self.limits.tokens is not None:
             spent = self.total.total_tokens + self.reserved_tokens
-            left = min(left, self.limits.tokens - spent - input_tokens)
+            left = min(left, int(self.limits.tokens * part) - spent - input_tokens)
         if self.limits.usd is not None and price.output > 0:
             spent_usd = self.total_usd + self.reserved_usd
-            money = self.limits.usd - spent_usd - price.at_most(input_tokens, 0)
+            money = self.limits.usd * part - spent_usd - price.at_most(input_tokens, 0)
             left = min(left, int(money / price.at_most(0, 1) + 1e-9))
         return max(left, 0)
 
     def _exhausted(
-        self, input_tokens: int, price: Price, output_tokens: int = 0
+        self, input_tokens: int, price: Price, output_tokens: int = 0, *, use: Use = "answer"
     ) -> LimitHit | None:
         """Return the bound of the tree under which what is spent leaves no room."""
-        cost = price.at_most(input_tokens, output_tokens)
+        cost, part = price.at_most(input_tokens, output_tokens), _part(use)
         for node in self.line():
             limits, used = node.limits, node.total.total_tokens
-            if limits.tree_steps is not None and node.tree_steps >= limits.tree_steps:
-                return LimitHit("steps", node.tree_steps, limits.tree_steps, node.owner)
-            if limits.tokens is not None and used + input_tokens >= limits.tokens:
+            steps = None if use == "last" else limits.tree_steps
+            if steps is not None and node.tree_steps >= steps:
+                return LimitHit("steps", node.tree_steps, steps, node.owner)
+            if limits.tokens is not None and used + input_tokens >= int(limits.tokens * part):
                 needed = input_tokens if used < limits.tokens else 0
                 return LimitHit("tokens", used, limits.tokens, node.owner, needed)
-            if limits.usd is not None and _reaches(node.total_usd, cost, limits.usd):
+            if limits.usd is not None and _reaches(node.total_usd, cost, limits.usd * part):
                 needed_usd = cost if node.total_usd < limits.usd else 0.0
                 return LimitHit("usd", node.total_usd, limits.usd, node.owner, needed_usd)
         return None
@@ -242,6 +249,11 @@ class Ledger(Struct):
         if self._news is not None:
             self._news.set()
             self._news = None
+
+
+def _part(use: Use) -> float:
+    """Return the part of a bound that a request may use."""
+    return 1 - 1 / KEPT if use == "work" else 1.0
 
 
 def _reaches(spent: float, cost: float, limit: float) -> bool:

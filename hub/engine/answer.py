@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from hub.context.estimate import estimate_tokens
 from hub.core import events as ev
-from hub.core.ledger import Reservation
+from hub.core.ledger import Reservation, Use
 from hub.core.limits import LimitHit
 from hub.core.messages import AssistantMessage, ToolCall, Usage
 from hub.core.prices import FREE
@@ -26,11 +26,12 @@ UNKNOWN_OUTPUT = 4096
 
 
 async def request_answer(
-    agent: Agent, *, tool_choice: str, partial: Partial
+    agent: Agent, *, tool_choice: str, partial: Partial, last: bool = False
 ) -> Completion | LimitHit:
     """Send the conversation and return the complete answer, noted and charged.
 
     What it can take is reserved first; the limit that leaves no room for it is returned instead.
+    A ``last`` word may use what is kept for it.
 
     ``partial`` holds the text so far at every moment. When the wait is cancelled, that text is
     noted as an answer that was cut; a message without any text is not.
@@ -46,7 +47,7 @@ async def request_answer(
         session=agent.journal.session,
         agent=agent.journal.agent,
     )
-    held = await _reserve(agent, request)
+    held = await _reserve(agent, request, last=last)
     if isinstance(held, LimitHit):
         return held
     if agent.ledger.counts_tokens:
@@ -63,14 +64,15 @@ async def request_answer(
     return completion
 
 
-async def _reserve(agent: Agent, request: ModelRequest) -> Reservation | LimitHit:
+async def _reserve(agent: Agent, request: ModelRequest, *, last: bool) -> Reservation | LimitHit:
     ledger, model = agent.ledger, agent.model
+    use: Use = "last" if last else "answer" if agent.duty is None else "work"
     if not ledger.counts_tokens:
-        held = ledger.reserve(0, 0)
+        held = ledger.reserve(0, 0, use=use)
     else:
         wanted, price = model.output_cap or UNKNOWN_OUTPUT, model.price or FREE
         weight = estimate_tokens(request)
-        while (held := ledger.reserve(weight, wanted, price)) is None:
+        while (held := ledger.reserve(weight, wanted, price, use=use)) is None:
             await ledger.settled()
     if held is None:
         raise RuntimeError("a request without weight was not let through")

@@ -12,6 +12,7 @@ NOT_RUN = {
     "length": "The answer was cut at its length limit, so this call was not run. Send it again; "
     "if it is long, split it into smaller ones.",
     "content_filter": "A content filter cut the answer, so this call was not run.",
+    "limit": "A limit is reached, so this call was not run.",
     "incomplete": "The connection broke before the answer was complete, so this call was not run. "
     "Send it again.",
 }
@@ -21,14 +22,16 @@ AFTER_REPORT = "Your report was accepted and ended the work, so this call was no
 """What is noted of calls that stand behind the report in the same message."""
 
 
-async def run_batch(agent: Agent, calls: Sequence[ToolCall]) -> list[ToolOutcome]:
+async def run_batch(
+    agent: Agent, calls: Sequence[ToolCall], *, counted: bool = True
+) -> list[ToolOutcome]:
     """Run the calls of one message and return their outcomes in call order.
 
     Neighbours that are concurrency-safe run together; every other call waits for those before it.
     Calls past the agent's limit, and calls after the report that ended the work, get an error
-    result and are not run.
+    result and are not run. What is not ``counted`` has no limit.
     """
-    allowed = calls[: agent.ledger.reserve_calls(len(calls))]
+    allowed = calls[: agent.ledger.reserve_calls(len(calls))] if counted else calls
     outcomes: list[ToolOutcome] = []
     for group in _groups(agent, allowed):
         if agent.duty is not None and agent.duty.accepted() is not None:

@@ -10,7 +10,8 @@ from hub.core.messages import ToolCall, ToolOutcome
 from hub.core.requests import Completion
 from hub.engine.agent import Agent, ReportDuty
 from hub.engine.batch import NOT_RUN, refuse_batch, run_batch
-from hub.engine.ending import End, completed, limit_reached, reported
+from hub.engine.ending import End, completed, reported
+from hub.engine.last_word import last_word
 from hub.engine.loops import NUDGE, REPEATS
 
 MAX_CUT_ANSWERS = 3
@@ -72,7 +73,7 @@ async def _run_calls(agent: Agent, calls: Sequence[ToolCall], progress: Progress
         if end := _count_invalid(agent.duty, calls, outcomes, progress):
             return end
     if made < len(calls):
-        return limit_reached(agent.ledger.calls_hit(), progress.said)
+        return await last_word(agent, agent.ledger.calls_hit(), progress.said)
     return _watch_loops(agent, calls, outcomes, progress)
 
 

@@ -15,7 +15,8 @@ from hub.core.text import without_surrogates
 from hub.engine.agent import Agent
 from hub.engine.answer import Partial, request_answer
 from hub.engine.batch import settle_open
-from hub.engine.ending import End, cancelled, limit_reached, model_failed
+from hub.engine.ending import End, cancelled, model_failed
+from hub.engine.last_word import last_word
 from hub.engine.steps import Progress, take_step
 
 
@@ -72,18 +73,20 @@ async def _guarded(agent: Agent, turn: _Turn) -> None:
     if scope.cancelled_caught and not agent.cancel.cancelled:
         seconds = agent.ledger.limits.seconds or 0
         hit = LimitHit("seconds", seconds, seconds, agent.journal.agent)
-        turn.end = limit_reached(hit, turn.said)
+        settle_open(agent, "The time of this agent is over")
+        with agent.cancel.scope():
+            turn.end = await last_word(agent, hit, turn.said)
 
 
 async def _steps(agent: Agent, turn: _Turn) -> End:
     while True:
         if hit := agent.ledger.hit(agent.clock.now()):
-            return limit_reached(hit, turn.said)
+            return await last_word(agent, hit, turn.said)
         agent.journal.step = agent.ledger.steps + 1
         choice = turn.progress.tool_choice
         completion = await request_answer(agent, tool_choice=choice, partial=turn.partial)
         if isinstance(completion, LimitHit):
-            return limit_reached(completion, turn.said)
+            return await last_word(agent, completion, turn.said)
         turn.progress.said = completion.message.text or turn.progress.said
         turn.partial.text = ""
         if end := await take_step(agent, completion, turn.progress):
