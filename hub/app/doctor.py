@@ -20,6 +20,7 @@ from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_setup
 from hub.catalog.catalog import Catalog
 from hub.config.layers import Sources, load_settings
+from hub.config.offers import offers
 from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
 from hub.config.servers import server_specs
 from hub.core import events as ev
@@ -195,7 +196,8 @@ async def _tell_servers_and_roles(setup: Setup, tell: Callable[[Finding], None])
             for spec in specs:
                 asking.start_soon(_tell_server, servers, spec, stderr, catalog, tell)
         servers.stop()
-    for finding in roles(setup, list(catalog.tools)):
+    catalog.settle(offers(setup.loaded, setup.workspace, sys.platform))
+    for finding in roles(setup, catalog.names()):
         tell(finding)
 
 

@@ -125,7 +125,8 @@ class Hub:
         self._seat.denials = Denials()
         self._token = token
         try:
-            prompt = await self._prepared(prompt, token)
+            with token.scope():
+                prompt = await self._prepared(prompt)
             self._run.feed = Feed()
             agent = self._run.agent(self._seat, final=final)
         except BaseException:
@@ -146,13 +147,11 @@ class Hub:
             self._news.detach()
             self._token = None
 
-    async def _prepared(self, prompt: str, token: CancelToken) -> str:
+    async def _prepared(self, prompt: str) -> str:
         """Take in what servers have changed, and put what the prompt names in its place."""
-        with token.scope():
-            if await self._live.renew():
-                self._run.renew(self._live.tools(), self._live.catalog)
-            return await expanded(prompt, self._live.catalog, self._servers)
-        return prompt  # the turn begins cancelled, and ends with that
+        if await self._live.renew():
+            self._run.renew(self._live.tools(), self._live.catalog)
+        return await expanded(prompt, self._live.catalog, self._servers)
 
     async def _turn(self, agent: Agent, prompt: str, stream: EventStream) -> None:
         self._open(agent)

@@ -1,5 +1,6 @@
 """What can be looked at without a run: the team, what a project asks for, earlier sessions."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -8,7 +9,7 @@ from time import time
 from typing import Any
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hub.app.faults import one_fault
 from hub.app.findings import of_server
@@ -19,6 +20,7 @@ from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.config.layers import Loaded, load_settings
+from hub.config.offers import offers
 from hub.config.paths import tidied
 from hub.config.references import resolve_server
 from hub.config.servers import server_specs
@@ -46,6 +48,8 @@ class Team(Struct, frozen=True):
     """Names of the tools that are known."""
     problems: tuple[str, ...] = ()
     """Servers whose tools are not known, and why."""
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names that tools would have without renaming and aliases."""
 
     def ordered(self) -> list[Role]:
         """Return the roles, the user-facing ones first."""
@@ -53,15 +57,16 @@ class Team(Struct, frozen=True):
 
     def tools_of(self, role: Role) -> list[str]:
         """Return the known tools that a role's own lists leave it."""
-        return granted(role, self.tools)
+        return granted(role, self.tools, self.others)
 
     def matrix(self) -> Matrix:
         """Derive who may dispatch to whom and who may use what."""
-        return matrix(self.book.roles, self.tools)
+        return matrix(self.book.roles, self.tools, self.others)
 
     def check(self) -> list[Finding]:
         """Return what cannot work, what looks wrong, what deserves a look."""
-        return check_team(self.loaded, self.book, self.tools)
+        more = (name for names in self.others.values() for name in names)
+        return check_team(self.loaded, self.book, (*self.tools, *more))
 
 
 class TrustState(Struct, frozen=True):
@@ -148,7 +153,8 @@ def load_team(
     for spec in specs:
         if (listing := cache.load(spec)) is not None:
             catalog.add(spec, listing, lazy_servers(setup, specs))
-    return Team(setup.loaded, setup.book, tuple(catalog.tools))
+    catalog.settle(offers(setup.loaded, setup.workspace, sys.platform))
+    return Team(setup.loaded, setup.book, tuple(catalog.tools), others=catalog.others())
 
 
 async def load_whole_team(
@@ -166,12 +172,16 @@ async def load_whole_team(
         group.start_soon(servers.own)
         try:
             catalog = await build_catalog(
-                specs, servers=servers, cache=servers.cache, pins=pin_store(setup)
+                specs,
+                servers=servers,
+                cache=servers.cache,
+                pins=pin_store(setup),
+                offers=offers(setup.loaded, setup.workspace, sys.platform),
             )
         finally:
             servers.stop()
     failed = tuple(f"server {name}: {of_server(name, why)}" for name, why in catalog.failed.items())
-    return Team(setup.loaded, setup.book, tuple(catalog.tools), failed)
+    return Team(setup.loaded, setup.book, tuple(catalog.tools), failed, catalog.others())
 
 
 def lazy_servers(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from hub.app.setup import Setup
 from hub.catalog.catalog import Catalog
+from hub.catalog.resources import RESOURCES
 from hub.config.keys import split_key
 from hub.config.layers import Loaded
 from hub.config.models import SCRIPT
@@ -64,7 +65,7 @@ def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:
     if catalog.failed and not catalog.tools:
         failures = "; ".join(catalog.failed.values())
         raise RoleError(f"no MCP server could be started: {failures}", remedy="Run: hub doctor")
-    names = list(catalog.tools)
+    names = [*catalog.names(), RESOURCES]
     for role in roles_in_reach(setup.book, start):
         require(list(check_tools(setup.book, role, names)))
 

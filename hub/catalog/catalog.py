@@ -128,6 +128,11 @@ class Catalog(Struct):
             for name in (tool.item.name, *tool.item.other_names)
         ]
 
+    def others(self) -> dict[str, tuple[str, ...]]:
+        """Return the names that tools would have without renaming and aliases, if they differ."""
+        items = (tool.item for tool in self.tools.values())
+        return {item.name: item.other_names for item in items if item.other_names}
+
     def explain(self, name: str, profile: Profile = "generic") -> Explained | None:
         """Return all that is known of a tool; None when there is none of this name.
 

@@ -1,10 +1,13 @@
 """Who may dispatch to whom and who may use what, derived from the roles. Pure."""
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from hub.core.team import Edge, Grant, PermissionMode, Role, tightest
+
+_NO_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class Matrix(Struct, frozen=True):
@@ -38,18 +41,26 @@ def grant_for(
     return Grant(role.tools, role.disallowed_tools, ceiling, plan=plan, also=also)
 
 
-def matrix(roles: Mapping[str, Role], tool_names: Collection[str]) -> Matrix:
-    """Derive the matrix of a team over a catalog."""
+def matrix(
+    roles: Mapping[str, Role],
+    tool_names: Collection[str],
+    others: Mapping[str, tuple[str, ...]] = _NO_OTHERS,
+) -> Matrix:
+    """Derive the matrix of a team over a catalog; ``others`` are further names of tools."""
     ordered = sorted(roles.values(), key=lambda role: (not role.user_facing, role.name))
     return Matrix(
         roles=tuple(role.name for role in ordered),
         tools=tuple(tool_names),
         edges={role.name: {edge.role: edge for edge in role.dispatch} for role in ordered},
-        grants={role.name: frozenset(granted(role, tool_names)) for role in ordered},
+        grants={role.name: frozenset(granted(role, tool_names, others)) for role in ordered},
     )
 
 
-def granted(role: Role, tool_names: Collection[str]) -> list[str]:
-    """Return the tools that a role's own lists leave it."""
+def granted(
+    role: Role,
+    tool_names: Collection[str],
+    others: Mapping[str, tuple[str, ...]] = _NO_OTHERS,
+) -> list[str]:
+    """Return the tools that a role's own lists leave it, by whatever name these speak of them."""
     grant = Grant(role.tools, role.disallowed_tools)
-    return [name for name in tool_names if grant.admits(name)]
+    return [name for name in tool_names if grant.admits(name, *others.get(name, ()))]
