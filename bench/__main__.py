@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bench import deltas, fan_out, first_request, scripted, start_up, steps
+from bench import deltas, fan_out, first_request, scripted, search, start_up, steps
 from bench.figures import Figure
 from bench.report import as_json, machine, regressions, table
 
@@ -17,6 +17,7 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "deltas": deltas.measure,
     "first-request": first_request.measure,
     "scripted": scripted.measure,
+    "search": search.measure,
 }
 
 

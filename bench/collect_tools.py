@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec import to_builtins
 
-from hub.catalog.cache import as_document
 from hub.connections.pool import ServerPool
 from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
@@ -127,7 +127,8 @@ async def collect(name: str, command: list[str]) -> int:
     if failure:
         raise RuntimeError(failure)
     LISTS.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(as_document(listing), ensure_ascii=False, indent=1)
+    kept = {"version": listing.version, "tools": [to_builtins(tool) for tool in listing.tools]}
+    text = json.dumps(kept, ensure_ascii=False, indent=1)
     (LISTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     return len(listing.tools)
 

@@ -1,7 +1,7 @@
 """A full-text index over the tools of a catalog: SQLite FTS5, in memory, made when first asked.
 
 Words are stemmed; names in snake and camel case are split. The rank is BM25 over weighted columns,
-and more for each word of the query that the tool's own name holds.
+corrected by how well the tool's own name answers the query.
 """
 
 import re
@@ -12,13 +12,25 @@ from functools import cache
 from typing import Any
 
 from hub.catalog.items import McpTool
+from hub.catalog.ranking import (
+    SHORT_FORMS,
+    Name,
+    Query,
+    acts_of,
+    merit,
+    name_of,
+    rarity,
+    stem,
+    words_of,
+)
 
-COLUMNS = ("name", "server", "title", "description", "arguments")
-WEIGHTS = (10.0, 4.0, 6.0, 3.0, 1.0)
-"""What a hit in each column counts."""
+WEIGHTS = (5.0, 4.0, 4.0, 2.0, 1.0)
+"""What a hit counts in name, server, title, description, arguments."""
+DESCRIPTION_WORDS = 80
+ARGUMENT_WORDS = 40
+"""Words that are indexed; BM25 holds the length of the rest against a tool."""
 CANDIDATES = 60
-"""How many of the best by BM25 are ranked again."""
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
+"""How many of the best by BM25 are ranked anew."""
 _STOP = frozenset(
     re.findall(
         r"\w+",
@@ -44,11 +56,6 @@ def fts5_works() -> bool:
     return True
 
 
-def words_of(text: str) -> list[str]:
-    """Split a text into lower-case words; names in snake and camel case fall into theirs."""
-    return [word.lower() for word in _WORD.findall(text)]
-
-
 class ToolIndex:
     """The tools of a catalog, findable by what they do. May be used from any thread."""
 
@@ -56,33 +63,48 @@ class ToolIndex:
         self._tools = tools
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._names: dict[str, Name] = {}
+        self._rarity: dict[str, float] = {}
 
     def search(self, query: str) -> list[str]:
         """Return the names of tools that match, the best first; at most ``CANDIDATES``."""
-        words = list(dict.fromkeys(word for word in words_of(query) if word not in _STOP))
-        words = words or list(dict.fromkeys(words_of(query)))
+        said = words_of(query)
+        words = list(dict.fromkeys(word for word in said if word not in _STOP)) or said
+        words = list(dict.fromkeys([*words, *(w for v in words for w in SHORT_FORMS.get(v, ()))]))
         if not words:
             return []
         with self._lock:
-            connection = self._filled()
-            found = connection.execute(
-                f"SELECT tool, bm25(tools, 0.0, {', '.join(map(str, WEIGHTS))}) AS rank "
-                "FROM tools WHERE tools MATCH ? ORDER BY rank, tool LIMIT ?",
+            found = self._filled().execute(
+                f"SELECT tool, -bm25(tools, 0.0, {', '.join(map(str, WEIGHTS))}) AS score "
+                "FROM tools WHERE tools MATCH ? ORDER BY score DESC, tool LIMIT ?",
                 (" OR ".join(f'"{word}"' for word in words), CANDIDATES),
-            ).fetchall()
-        return [name for name, _ in found]
+            )
+            scores = dict(found.fetchall())
+        asked = Query(tuple(dict.fromkeys(map(stem, words))), acts_of(map(stem, said)))
+        best = max(scores.values(), default=1.0) or 1.0
+        ranks = {
+            name: score / best + merit(self._names[name], asked, self._rarity)
+            for name, score in scores.items()
+        }
+        return sorted(ranks, key=lambda name: (-ranks[name], name))
 
     def _filled(self) -> sqlite3.Connection:
         if self._connection is None:
             connection = sqlite3.connect(":memory:", check_same_thread=False)
             connection.execute(
-                f"CREATE VIRTUAL TABLE tools USING fts5(tool UNINDEXED, {', '.join(COLUMNS)}, "
+                "CREATE VIRTUAL TABLE tools USING fts5("
+                "tool UNINDEXED, name, server, title, description, arguments, "
                 "tokenize = 'porter unicode61 remove_diacritics 2')"
             )
             connection.executemany(
-                f"INSERT INTO tools VALUES (?{', ?' * len(COLUMNS)})",
+                "INSERT INTO tools VALUES (?, ?, ?, ?, ?, ?)",
                 (_row(name, tool) for name, tool in self._tools.items()),
             )
+            self._names = {
+                name: name_of(_own_name(tool), tool.item.server.name)
+                for name, tool in self._tools.items()
+            }
+            self._rarity = rarity(self._names.values())
             self._connection = connection
         return self._connection
 
@@ -90,26 +112,30 @@ class ToolIndex:
 def _row(name: str, tool: McpTool) -> tuple[str, ...]:
     said, rule = tool.item.said, tool.item.rule
     description = (rule.description if rule else "") or said.description
+    arguments = list(_arguments(said.input_schema))
     return (
         name,
-        _spaced(said.name if not tool.item.alias else f"{tool.item.alias} {said.name}"),
-        _spaced(tool.item.server.name),
+        " ".join(words_of(_own_name(tool))),
+        " ".join(words_of(tool.item.server.name)),
         said.title or str(said.annotations.get("title") or ""),
-        _spaced(description),
-        " ".join(_arguments(said.input_schema)),
+        " ".join(words_of(description)[:DESCRIPTION_WORDS]),
+        " ".join(arguments[:ARGUMENT_WORDS]),
     )
 
 
-def _spaced(text: str) -> str:
-    return " ".join(words_of(text))
+def _own_name(tool: McpTool) -> str:
+    """Return the server's name of a tool, and what it is called here where that is another."""
+    item = tool.item
+    return f"{item.name} {item.said.name}" if item.alias or item.renamed else item.said.name
 
 
 def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield names and descriptions of arguments, as far as the schema is one."""
+    """Yield the words of the names, then of the descriptions of arguments."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return
-    for name, below in properties.items():
-        yield _spaced(str(name))
+    for name in properties:
+        yield from words_of(str(name))
+    for below in properties.values():
         if isinstance(below, Mapping) and isinstance(text := below.get("description"), str):
-            yield _spaced(text)
+            yield from words_of(text)

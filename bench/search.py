@@ -1,0 +1,135 @@
+"""Tool search: how often the wanted tool is among the first five, and what the first request saves.
+
+Real tool lists, collected by ``python -m bench.collect_tools``; queries in our own words, each with
+the tools that would do. The weights of the ranking were chosen on the even lines, so the odd ones
+are counted apart.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from bench.collect_tools import LISTS
+from bench.figures import Figure, Goal, from_runs
+from hub.app.desk import Desk
+from hub.catalog.catalog import Catalog
+from hub.catalog.index import ToolIndex
+from hub.config.schema import CatalogSettings
+from hub.context.estimate import CHARACTERS_PER_TOKEN
+from hub.core.messages import ToolOutcome
+from hub.core.ports import CallContext, RemoteTool, ServerListing, Tool
+from hub.core.servers import ServerSpec
+from hub.models.chat.wire import encode_tools
+from hub.results.shelf import Budget, TreeShelf
+from hub.results.store import ResultStore
+
+QUERIES = Path(__file__).with_name("search_queries.tsv")
+TOP = 5
+WANTED = 0.9
+"""Recall that the search has to reach."""
+
+
+class _Nowhere:
+    """The Servers port where nothing is called."""
+
+    async def call(
+        self, server: str, tool: str, arguments: dict[str, object], context: CallContext
+    ) -> ToolOutcome:
+        raise RuntimeError("the benchmark calls no tool")
+
+
+def measure(runs: int) -> Iterator[Figure]:
+    """Rank every query, and encode the tools of a first request with and without search."""
+    if not LISTS.is_dir():
+        print("search: no tool lists; collect them with: python -m bench.collect_tools")
+        print("search is left out", file=sys.stderr)
+        return
+    catalog = _catalog()
+    queries = list(_queries(catalog))
+    yield _recall(catalog, queries)
+    yield from _speed(catalog, [query for query, _ in queries], runs)
+    yield _first_request(catalog)
+
+
+def _catalog() -> Catalog:
+    catalog = Catalog()
+    for path in sorted(LISTS.glob("*.json")):
+        listed = json.loads(path.read_text(encoding="utf-8"))["tools"]
+        tools = tuple(msgspec.convert(listed, list[RemoteTool]))
+        spec = ServerSpec(path.stem, "stdio", command="none")
+        catalog.add(spec, ServerListing(path.stem, "", tools), _Nowhere())  # type: ignore[arg-type]
+    return catalog
+
+
+def _queries(catalog: Catalog) -> Iterator[tuple[str, set[str]]]:
+    """Yield the queries whose tools are there, with the model-facing names that would do."""
+    names = {
+        f"{tool.item.server.name}/{tool.item.said.name}": name
+        for name, tool in catalog.tools.items()
+    }
+    for line in QUERIES.read_text(encoding="utf-8").splitlines():
+        query, _, wanted = line.partition("\t")
+        if good := {names[tool] for tool in wanted.split(",") if tool in names}:
+            yield query, good
+
+
+def _recall(catalog: Catalog, queries: list[tuple[str, set[str]]]) -> Figure:
+    index = ToolIndex(catalog.tools)
+    places = []
+    for query, wanted in queries:
+        found = index.search(query)
+        places.append(next((at for at, name in enumerate(found) if name in wanted), 1000))
+
+    def share(of: list[int], top: int) -> float:
+        return statistics.mean(place < top for place in of)
+
+    columns = {
+        "tools": float(len(catalog.tools)),
+        "queries": float(len(queries)),
+        "first": share(places, 1),
+        "among the first five": share(places, TOP),
+        "the same, odd lines": share(places[1::2], TOP),
+        "missed": 1 - share(places, TOP),
+    }
+    return Figure("tool search, recall", "share", columns, [Goal("missed", 1 - WANTED)])
+
+
+def _speed(catalog: Catalog, queries: list[str], runs: int) -> Iterator[Figure]:
+    building, searching = [], []
+    for _ in range(runs):
+        index = ToolIndex(catalog.tools)
+        started = time.perf_counter()
+        index.search("anything")
+        built = time.perf_counter()
+        for query in queries:
+            index.search(query)
+        building.append((built - started) * 1000)
+        searching.append((time.perf_counter() - built) * 1000 / len(queries))
+    yield from_runs("tool search, time", "ms", {"index made": building, "a search": searching})
+
+
+def _first_request(catalog: Catalog) -> Figure:
+    def tokens(budget: int | None) -> tuple[float, int]:
+        with TemporaryDirectory() as folder:
+            desk = Desk(
+                shelf=TreeShelf(ResultStore(Path(folder)), "bench", Budget()),
+                index=ToolIndex(catalog.tools),
+                health=lambda server: "",
+                bundled=frozenset(),
+                budget=budget,
+            )
+            tools: dict[str, Tool] = dict(catalog.tools)
+            offer = desk.offer(tools, task="", loaded=[], note=lambda names: None)
+        return len(encode_tools(offer.specs)) / CHARACTERS_PER_TOKEN, len(offer.specs)
+
+    whole, sent = tokens(None)
+    small, left = tokens(CatalogSettings().budget)
+    columns = {"all sent": whole, "with search": small, "tools sent": sent, "tools then": left}
+    goals = [Goal("with search", 0.1, to="all sent")]
+    return Figure("tools of the first request", "tokens", columns, goals)
