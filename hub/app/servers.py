@@ -13,6 +13,7 @@ from hub.app.guarding import require_prompt, require_resource
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import refresh_cache
 from hub.connections.records import FileRecords
+from hub.connections.tokens import TokenStore
 from hub.core.errors import ServerError
 from hub.core.events import Event, ServerQuarantined
 from hub.core.messages import ToolOutcome
@@ -56,8 +57,8 @@ class LazyServers:
     ) -> None:
         """Take the servers in.
 
-        Records of what becomes of them are kept in the ``state`` folder, where one is given;
-        ``pins`` knows what was approved of each, and holds back everything else.
+        Records of what becomes of them and sign-ins are kept in the ``state`` folder, where one is
+        given; ``pins`` knows what was approved of each, and holds back everything else.
         """
         self._specs = specs
         self._workspace = workspace
@@ -67,6 +68,7 @@ class LazyServers:
         self._told: dict[str, ServerQuarantined] = {}
         self._clock = clock
         self._records = None if state is None else FileRecords(state)
+        self._tokens = None if state is None else TokenStore(state)
         self.pins = pins
         """What was approved of each server; None holds nothing back."""
         self._wanted = anyio.Event()
@@ -96,6 +98,7 @@ class LazyServers:
                     clock=self._clock,
                     protocols=self._protocols(),
                     records=self._records,
+                    tokens=self._tokens,
                     idempotent=self._repeatable,
                     pins=self.pins,
                 ),

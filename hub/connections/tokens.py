@@ -172,7 +172,7 @@ class TokenStore:
 
     def _save(self, spec: ServerSpec, sign_in: SignIn) -> str:
         text = msgspec.json.encode(sign_in).decode()
-        data: dict[str, Any] = {"version": _VERSION, "server": spec.name, "url": spec.url}
+        data: dict[str, Any] = {"version": _VERSION, "server": spec.name}
         if self._vault.put(self._key(spec), text):
             data["kept"] = "keyring"
         else:

@@ -28,6 +28,8 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType({
         "Ask running hubs to start a server anew, and to forget its crash loop.",
         "Try",
     ),
+    "login": Entry("hub.cli.mcp.login", "Sign in at a remote server, in the browser.", "Trust"),
+    "logout": Entry("hub.cli.mcp.logout", "Forget the sign-in at a remote server.", "Trust"),
     "approve": Entry("hub.cli.mcp.approve", "Approve a server, or what changed about it.", "Trust"),
     "diff": Entry(
         "hub.cli.mcp.diff",
