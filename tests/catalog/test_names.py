@@ -1,11 +1,15 @@
 """Model-facing names: legal, unique, and the same for ever."""
 
 import re
+from random import Random
 
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from hub.catalog.catalog import Catalog
 from hub.catalog.names import MAX_LENGTH, model_name
+from hub.core.servers import ServerSpec
+from tests.catalog.test_catalog import Untouchable, listing
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PARTS = st.one_of(
@@ -57,3 +61,34 @@ def test_long_names_are_cut_and_carry_a_hash():
     assert name == "s" * 55 + "_" + name[-8:]
     assert name == model_name("s" * 60, "t" * 80)
     assert model_name("fs", "read.file") == "fs__read_file_" + model_name("fs", "read.file")[-8:]
+
+
+NAMED = st.dictionaries(
+    st.from_regex(r"\A[a-c]([-_]?[a-c]){0,3}\Z"),
+    st.lists(PARTS.filter(bool), min_size=1, max_size=6, unique=True),
+    min_size=1,
+    max_size=4,
+)
+
+
+def named(servers: dict[str, list[str]]) -> dict[str, tuple[str, str]]:
+    """The owner of each name in a catalog of these servers and tools."""
+    catalog = Catalog()
+    for server, tools in servers.items():
+        catalog.add(ServerSpec(server, "stdio"), listing(server, *tools), Untouchable())
+    assert not catalog.contested
+    return {name: (one.spec.server, one.spec.tool) for name, one in catalog.tools.items()}
+
+
+@given(NAMED, st.randoms())
+def test_names_stay_whatever_else_is_connected_and_lead_back_to_their_owner(
+    servers: dict[str, list[str]], chance: Random
+):
+    """In any order, with any of the other servers gone, and for each tool one name (H35, H37)."""
+    whole = named(servers)
+    owners = [(server, tool) for server, tools in servers.items() for tool in tools]
+    assert sorted(whole.values()) == sorted(owners)
+    order = list(servers)
+    chance.shuffle(order)
+    fewer = named({name: servers[name] for name in order[: chance.randint(1, len(order))]})
+    assert fewer.items() <= whole.items()
