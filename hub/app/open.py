@@ -28,7 +28,6 @@ from hub.app.views import refusals
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.catalog.index import ToolIndex
-from hub.catalog.resources import RESOURCES
 from hub.config.offers import offers
 from hub.config.references import resolve_server
 from hub.config.servers import bundled_servers, server_specs
@@ -279,7 +278,7 @@ def _init(
             *start.setup.book.notes,
             *catalog.problems,
             *held_problems(catalog),
-            *rule_problems(start.setup, start.role, [*catalog.names(), RESOURCES]),
+            *rule_problems(start.setup, start.role, catalog),
             *_not_for_users(start.role),
         ],
     )

@@ -70,13 +70,17 @@ def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:
         require(list(check_tools(setup.book, role, names)))
 
 
-def rule_problems(setup: Setup, start: Role, tool_names: Collection[str]) -> list[str]:
-    """Return the permission rules of the settings and of the roles in reach that do nothing."""
-    own = [
-        rule for role in roles_in_reach(setup.book, start) for rule in rules_of(setup.book, role)
-    ]
+def rule_problems(setup: Setup, start: Role, catalog: Catalog) -> list[str]:
+    """Return the permission rules of the settings and of the roles in reach that do nothing.
+
+    A rule for a tool that is held back does nothing now, but is no mistake.
+    """
+    held = [name for item in catalog.withheld for name in (item.name, *item.other_names)]
+    names = [*catalog.names(), *held]
+    reach = roles_in_reach(setup.book, start)
+    own = [rule for role in reach for rule in rules_of(setup.book, role)]
     rules = [*setup.loaded.rules(), *own]
-    dead = dead_rules(rules, tool_names, unlisted_servers(setup.loaded, tool_names))
+    dead = dead_rules(rules, names, unlisted_servers(setup.loaded, names))
     return [f"{rule.origin}: {words}" for rule, words in dead]
 
 

@@ -10,7 +10,7 @@ from hub.config.problems import nearest
 from hub.core.team import Role, matches_any
 from hub.roles.load import RoleBook
 
-HUB_TOOLS = frozenset({"dispatch", "report"})
+HUB_TOOLS = frozenset({"dispatch", "report", "resources", "tool_search", "read_result"})
 """Tools that the hub adds by itself."""
 _JOINT = "__"
 _WILDCARD = re.compile(r"[*?\[]")

@@ -10,7 +10,9 @@ import pytest
 
 from hub.app.open import open_hub
 from hub.app.options import RunOptions
+from hub.catalog import offering
 from hub.core.errors import ConfigError, RoleError, ScriptFileError, UsageError
+from hub.roles import rules
 from tests.teams import LIMIT, environment, lead_to, team_folder
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -116,6 +118,27 @@ async def test_a_rule_for_a_server_that_is_switched_off_is_not_told(
     given = ["servers.shell.enabled=false", "permissions.deny=[shell__run]"]
     problems = await opened(workspace, tmp_path, assignments=given)
     assert problems == []
+
+
+async def test_a_rule_may_speak_of_an_alias_of_its_tool_and_of_a_tool_that_is_held_back(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """None of them is a mistake; a name beside them is."""
+    given = [
+        "aliases.look=files__list",
+        'gates={"shell__run": {env: NO_SUCH_VARIABLE}}',
+        "permissions.deny=[look, files__list, shell__run, tool_search, lookk]",
+    ]
+    problems = await opened(workspace, tmp_path, assignments=given)
+    assert [one for one in problems if "matches no tool" in one] == [
+        "--set permissions.deny: permissions.deny: 'lookk' matches no tool, so it does nothing. "
+        "Did you mean 'look'?"
+    ]
+
+
+def test_the_hubs_own_tools_are_the_same_for_rules_and_for_the_catalog() -> None:
+    """Both keep the list, since neither may ask the other."""
+    assert rules.HUB_TOOLS == offering.HUB_TOOLS
 
 
 def test_roles_without_scripts_do_not_load_the_script_player(
