@@ -34,7 +34,6 @@ def settings_table() -> list[SettingRow]:
 
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[SettingRow]:
     docs = _docs(model)
-    plain = model()
     for name, field in model.model_fields.items():
         key = f"{prefix}{name}"
         annotation: Any = field.annotation
@@ -46,7 +45,8 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[SettingRow]:
             yield from _rows(below, f"{key}.NAME." if value_type else f"{key}.")
         else:
             suffix = ".NAME" if is_mapping(annotation) else ""
-            default = "" if suffix else _default(getattr(plain, name))
+            given = not (suffix or field.is_required())
+            default = _default(field.get_default(call_default_factory=True)) if given else ""
             yield SettingRow(key + suffix, _type(value_type or annotation), default, docs[name])
 
 
