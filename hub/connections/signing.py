@@ -187,43 +187,48 @@ async def sign_in(site: Site, show: ShowAddress, *, limit: float) -> tuple[SignI
         raise _fault(site, "a token is never sent to an address without https")
     before = await _known(site)
     port, exact = port_of(site.oauth, before)
+    fault: ServerError | None = None
     try:
         async with open_callback(port, exact=exact) as callback:
             flow = _Flow(site, callback, show, before)
             with anyio.move_on_after(limit) as scope, _quiet():
-                await _run(flow)
+                fault = await _run(flow)
     except OSError as error:
         words = f"the browser cannot come back to port {port}: {error.strerror}"
         raise _fault(site, words, f"Change servers.{site.spec.name}.oauth.redirect_port.") from None
     if scope.cancelled_caught:
         raise _fault(site, f"nobody signed in within {limit:g} s")
+    if fault is not None:
+        raise fault
     if flow.memory.tokens is None:
         raise _fault(site, "it does not ask anybody to sign in, so there is nothing to do")
     found = flow.result(flow.memory.tokens)
-    async with site.store.lock(site.spec):
-        return found, await site.store.save(site.spec, found)
+    try:
+        async with site.store.lock(site.spec):
+            return found, await site.store.save(site.spec, found)
+    except TimeoutError:
+        raise _fault(site, "another process has held the sign-in for too long") from None
 
 
-async def _run(flow: _Flow) -> None:
-    """Take a sign-in to its end.
-
-    Raises:
-        ServerError: it came to nothing, and why.
-    """
+async def _run(flow: _Flow) -> ServerError | None:
+    """Take a sign-in to its end; return why it came to nothing, if it did."""
     site = flow.site
     try:
         await flow.knock()
+    except ServerError as error:
+        return error
     except OAuthRegistrationError as error:
-        raise _fault(
+        return _fault(
             site,
             f"hub cannot register itself there: {_told(error, flow)}",
             f"Register it by hand, and set servers.{site.spec.name}.oauth.client_id.",
-        ) from None
+        )
     except (OAuthFlowError, ValueError) as error:
-        raise _fault(site, _told(error, flow)) from None
+        return _fault(site, _told(error, flow))
     except httpx2.HTTPError as error:
         reason = _told(error, flow) or type(error).__name__
-        raise _fault(site, f"the server or its provider cannot be reached: {reason}") from None
+        return _fault(site, f"the server or its provider cannot be reached: {reason}")
+    return None
 
 
 async def _known(site: Site) -> SignIn | None:

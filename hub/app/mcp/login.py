@@ -11,7 +11,7 @@ from hub.config.references import resolve_server
 from hub.connections.signing import ShowAddress, Site, sign_in
 from hub.connections.tokens import TokenStore
 from hub.core.clock import SystemClock
-from hub.core.errors import UsageError
+from hub.core.errors import ServerError, UsageError
 from hub.core.servers import ServerSpec
 
 
@@ -54,12 +54,18 @@ async def log_out(workspace: Path, server: str) -> bool:
 
     Raises:
         UsageError: there is no such server, or there is nothing to sign in at.
+        ServerError: another process holds it for too long.
     """
     spec, store = _remote(workspace, server, approved=False)
     if not store.knows(spec):
         return False
-    async with store.lock(spec):
-        return await store.forget(spec)
+    try:
+        async with store.lock(spec):
+            return await store.forget(spec)
+    except TimeoutError:
+        raise ServerError(
+            f"another process has held the sign-in at {server!r} for too long", server=server
+        ) from None
 
 
 def _remote(
