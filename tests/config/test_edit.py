@@ -229,7 +229,13 @@ def test_whatever_the_file_looks_like_only_the_server_changes(
     """An addition is one piece that is put in, and taking it out gives the old file back."""
     before = yaml.safe_load(text) or {}
     had = {str(key) for key in before.get("servers") or {}}
-    after = put(file, text, name, entry)
+    try:
+        after = put(file, text, name, entry)
+    except ConfigError:
+        # A text that runs to the very end of the file would gain a line end.
+        assert text.endswith("text")
+        assert file.read_bytes() == text.encode()
+        return
     expected = {**before, "servers": {**(before.get("servers") or {}), name: entry}}
     assert yaml.safe_load(after) == expected
     if name not in had:
