@@ -104,7 +104,7 @@ class Link:
         while self.connection is None:
             attempt = self._attempt or self._begin()
             if not await attempt.settled():
-                raise self._fault(silence(self.spec, attempt.patience, goes_on=True))
+                raise self._fault(self._late(attempt))
             if attempt.error is not None:
                 raise attempt.error
             if self.connection is None:
@@ -230,9 +230,15 @@ class Link:
         """Report a start that takes too long, and let it go on."""
         await anyio.sleep_until(attempt.deadline)
         if not attempt.over.is_set() and attempt.limit > attempt.deadline:
+            self._late(attempt)
+
+    def _late(self, attempt: Attempt) -> str:
+        """Report once that a start takes too long; return what is said of it."""
+        text = silence(self.spec, attempt.patience, goes_on=attempt.limit > attempt.deadline)
+        if not attempt.late:
             attempt.late = True
-            text = silence(self.spec, attempt.patience, goes_on=True)
             self.life.late(text, self.watch)
+        return text
 
     async def _greeted(self, attempt: Attempt) -> BaseException | None:
         """Connect in the one way or the other; return what ended the connection at last."""
