@@ -1,7 +1,7 @@
 """The run's MCP servers, behind an import that is paid only when the first one is needed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -161,7 +161,11 @@ class LazyServers:
         if pool is None:
             text = f"MCP server {server!r}: {STOPPED}. The call did not run."
             return ToolOutcome(text, is_error=True, kind="server_unavailable")
-        return await pool.call(server, tool, arguments, context)
+        outcome = await pool.call(server, tool, arguments, context)
+        if outcome.kind == "quarantined" and (spec := self._spec(server)) is not None:
+            with suppress(ServerError):
+                self.cache.save(spec, await pool.listing(server))
+        return outcome
 
     def release(self, agent: str) -> None:
         """End the processes and sessions that were kept for one agent, whose work is over."""

@@ -21,6 +21,7 @@ HINTS = {
     "openWorldHint": True,
 }
 """What MCP takes a tool to be where its annotations do not say."""
+DESTRUCTIVE = "destructiveHint"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The dialect of a schema that names none."""
 
@@ -188,6 +189,9 @@ def _hints(annotations: Mapping[str, Any]) -> Json:
     for hint, default in HINTS.items():
         if hint in found and (found[hint] is None or found[hint] is default):
             del found[hint]
+    if annotations.get(DESTRUCTIVE) is True and found.get("readOnlyHint") is True:
+        # Said of a tool that only reads, it takes that word back, as its absence does not.
+        found[DESTRUCTIVE] = True
     if not found.get("title", True):
         del found["title"]
     return dict(found)

@@ -71,9 +71,10 @@ def read_lock(project: Path) -> Lock:
 
 
 def locked(spec: ServerSpec, offer: Offer, project: Path) -> Locked:
-    """Return what the file is to say of a server."""
+    """Return what the file is to say of a server; resources are data, so not of those."""
     package = package_of(spec)
-    return Locked(portable_launch(spec, project), offer, package.as_dict() if package else None)
+    lasting = replace(offer, resources={})
+    return Locked(portable_launch(spec, project), lasting, package.as_dict() if package else None)
 
 
 def write_lock(lock: Lock) -> None:

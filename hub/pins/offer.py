@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hub.core.ports import ServerListing
 from hub.pins.canonical import (
+    DESTRUCTIVE,
     Json,
     canonical_prompt,
     canonical_resource,
@@ -26,6 +27,8 @@ KINDS: tuple[tuple[Kind, str], ...] = (
     ("resource", "resources"),
 )
 """What is compared by name, with the field that holds it."""
+_LOOSE = ("prompt text", "resource")
+"""What may come and go: only another description of the same is a change."""
 UNREADABLE = "it is nested too deeply to be compared"
 
 _Part = TypeVar("_Part")
@@ -44,7 +47,7 @@ class Offer(Struct, frozen=True):
     templates: Mapping[str, Json] = field(default_factory=dict)
     """By URI template."""
     resources: Mapping[str, Json] = field(default_factory=dict)
-    """By URI. A new resource is data, so that it is no change."""
+    """By URI. They are data that comes and goes; only another description is a change."""
 
     def of(self, kind: Kind) -> Mapping[str, Json]:
         """Return the parts of one kind, by name."""
@@ -71,7 +74,7 @@ class Change(Struct, frozen=True):
     @property
     def held_back(self) -> bool:
         """Say whether the part is not to be offered; what is gone needs no holding back."""
-        return self.what != "removed" and not (self.kind == "resource" and self.what == "new")
+        return self.what != "removed"
 
 
 def offer_of(listing: ServerListing) -> tuple[Offer, tuple[str, ...]]:
@@ -169,10 +172,18 @@ def _changes_of(kind: Kind, old: Mapping[str, Json], new: Mapping[str, Json]) ->
         before = old.get(name)
         if before is None:
             found.append(Change(kind, name, "new", None, now, _original(name, now, old)))
-        elif compact(before) != compact(now):
+        elif compact(before) != compact(now) and compact(before) != compact(_narrower(before, now)):
             found.append(Change(kind, name, "changed", before, now))
     found += [Change(kind, name, "removed", old[name]) for name in old if name not in new]
-    return [change for change in found if kind != "prompt text" or change.what == "changed"]
+    return [change for change in found if kind not in _LOOSE or change.what == "changed"]
+
+
+def _narrower(before: Json, now: Json) -> Json:
+    """Return a form without a default that was written down since and takes a promise back."""
+    hints = dict(now.get("annotations", {}))
+    if DESTRUCTIVE in before.get("annotations", {}) or hints.pop(DESTRUCTIVE, None) is not True:
+        return now
+    return {**now, "annotations": hints}
 
 
 def _original(name: str, now: Json, old: Mapping[str, Json]) -> str:

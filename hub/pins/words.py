@@ -8,7 +8,7 @@ from difflib import unified_diff
 from typing import Any
 
 from hub.core.text import one_line
-from hub.pins.canonical import HINTS, Json, compact
+from hub.pins.canonical import DESTRUCTIVE, HINTS, Json, compact
 from hub.pins.offer import Change, Kind
 from hub.pins.schema_words import argument_words, schema_words
 from hub.pins.visible import hidden_words, visible
@@ -130,6 +130,8 @@ def _part_words(before: Json, now: Json) -> Iterator[str]:
 def _hint_words(before: Json, now: Json) -> Iterator[str]:
     for hint, default in HINTS.items():
         old, new = before.get(hint, default), now.get(hint, default)
+        if hint == DESTRUCTIVE and hint in before and hint not in now and old is True is new:
+            yield f"no longer says that it may destroy something ({hint} true is gone)"
         if compact(old) == compact(new):
             continue
         words = _HINT_WORDS.get((hint, new)) if isinstance(new, bool) else None

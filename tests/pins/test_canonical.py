@@ -17,7 +17,10 @@ from hub.pins.canonical import (
     compact,
     digest,
 )
+from hub.pins.offer import changes, offer_of
+from tests.pins.listings import listing
 
+READS = {"readOnlyHint": True}
 SCALARS = (
     st.none()
     | st.booleans()
@@ -134,7 +137,16 @@ def test_a_default_that_is_written_down_is_no_change(tool: RemoteTool) -> None:
         {**HINTS, **tool.annotations, "title": ""},
         tool.meta,
     )
-    assert canonical_tool(tool) == canonical_tool(other)
+    assert not changes(offer_of(listing(tool))[0], offer_of(listing(other))[0])
+
+
+def test_a_tool_that_drops_its_warning_is_another_one() -> None:
+    """Beside ``readOnlyHint`` an explicit ``destructiveHint`` means something, its absence not."""
+    careful = {"readOnlyHint": True, "destructiveHint": True}
+    one, other = RemoteTool("t", annotations=careful), RemoteTool("t", annotations=READS)
+    before, now = offer_of(listing(one))[0], offer_of(listing(other))[0]
+    assert [change.name for change in changes(before, now)] == ["t"]
+    assert not changes(now, before)
 
 
 @given(tools(), st.data())
@@ -160,7 +172,8 @@ def test_any_other_mutation_is_a_change(tool: RemoteTool, data: st.DataObject) -
         case "output":
             output = {"type": "object"} if output is None else None
     other = RemoteTool(tool.name, description, schema, output, title, hints, meta)
-    assert compact(canonical_tool(tool)) != compact(canonical_tool(other))
+    before, now = offer_of(listing(tool))[0], offer_of(listing(other))[0]
+    assert [change.what for change in changes(before, now)] == ["changed"]
 
 
 def mutate(schema: dict[str, Any], data: st.DataObject) -> None:
