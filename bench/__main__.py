@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bench import deltas, fan_out, first_request, scripted, search, start_up, steps
+from bench import catalog, deltas, fan_out, first_request, scripted, search, start_up, steps
 from bench.figures import Figure
 from bench.report import as_json, machine, regressions, table
 
@@ -18,6 +18,7 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "first-request": first_request.measure,
     "scripted": scripted.measure,
     "search": search.measure,
+    "catalog": catalog.measure,
 }
 
 

@@ -14,33 +14,47 @@ from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, Tool
 from hub.core.team import Grant
 
+MANY = 500
+"""Tools above which nobody looks at all of them before they are needed: a search loads them."""
+
 
 def view(tools: Mapping[str, Tool], grant: Grant, profile: Profile) -> dict[str, Tool]:
     """Return the tools that a grant leaves, as models of a profile see them, in their order.
 
-    A tool that such models cannot be offered in any form is left out.
+    A tool that such models cannot be offered in any form is left out; where there are very many,
+    the search over them leaves it out.
     """
     found: dict[str, Tool] = {}
     for name, tool in tools.items():
         if isinstance(tool, McpTool):
             if grant.admits(name, *tool.item.other_names):
-                seen = tool.to(profile)
-                if not seen.withheld:
-                    found[name] = seen
+                found[name] = tool.to(profile)
         elif grant.admits(name):
             found[name] = tool
-    return found
+    if len(found) > MANY:
+        return found
+    return {name: tool for name, tool in found.items() if not _refused(tool)}
 
 
 def refusals(tools: Mapping[str, Tool], grant: Grant, profile: Profile) -> list[str]:
-    """Return the tools that a grant leaves and that models of a profile cannot be offered."""
-    return [
-        f"tool {name} is withheld: {tool.to(profile).withheld}"
+    """Return the tools that a grant leaves and that models of a profile cannot be offered.
+
+    Very many tools are not looked at, see ``view``.
+    """
+    found = {
+        name: tool.to(profile)
         for name, tool in tools.items()
-        if isinstance(tool, McpTool)
-        and grant.admits(name, *tool.item.other_names)
-        and tool.to(profile).withheld
+        if isinstance(tool, McpTool) and grant.admits(name, *tool.item.other_names)
+    }
+    if len(found) > MANY:
+        return []
+    return [
+        f"tool {name} is withheld: {tool.withheld}" for name, tool in found.items() if tool.withheld
     ]
+
+
+def _refused(tool: Tool) -> bool:
+    return isinstance(tool, McpTool) and bool(tool.withheld)
 
 
 class Fitted:

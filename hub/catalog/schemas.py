@@ -5,13 +5,13 @@ cannot be told are left out of it, no property is. What single kinds of model se
 that is the matter of ``profiles``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct, field
 
-from hub.catalog.keywords import BROKEN, Json, mended
+from hub.catalog.keywords import BROKEN, JSON_TYPES, Json, mended
 
 MAX_DEPTH = 60
 MAX_PARTS = 20_000
@@ -146,6 +146,8 @@ class _Lowering(Struct):
         self.parts.append(None)
         if depth > MAX_DEPTH:
             raise Untranslatable(f"its schema is nested more than {MAX_DEPTH} levels deep")
+        if depth and is_sound(schema, depth):
+            return dict(schema)
         if len(self.parts) > MAX_PARTS:
             raise Untranslatable(f"its schema is made of more than {MAX_PARTS} schemas")
         result: Json = {}
@@ -182,6 +184,62 @@ class _Lowering(Struct):
             return self.lower(part, place, depth + 1)
         self.changes.append(f"{place}: {BROKEN} schema is left out")
         return None
+
+
+def is_sound(schema: Mapping[str, Any], depth: int = 0) -> bool:
+    """Say whether nothing in a schema has to be changed; in doubt, it is not said.
+
+    Most schemas are of this kind, and looking is much quicker than making them anew.
+    """
+    if depth > MAX_DEPTH:
+        return False
+    for key, value in schema.items():
+        if (check := _QUICK.get(key)) is None or not check(value, depth + 1):
+            return False
+    kind = schema.get("type")
+    if kind == "object":
+        return "properties" in schema
+    return kind != "array" or "items" in schema
+
+
+def _sound_map(value: Any, depth: int) -> bool:
+    return type(value) is dict and all(_sound_part(part, depth) for part in value.values())
+
+
+def _sound_part(value: Any, depth: int) -> bool:
+    return type(value) is dict and is_sound(value, depth)
+
+
+def _sound_list(value: Any, depth: int) -> bool:
+    return type(value) is list and bool(value) and all(_sound_part(part, depth) for part in value)
+
+
+_QUICK: Mapping[str, Callable[[Any, int], bool]] = {
+    **dict.fromkeys(
+        ("description", "title", "pattern", "format"), lambda value, depth: type(value) is str
+    ),
+    **dict.fromkeys(("default", "const", "examples"), lambda value, depth: True),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), _sound_list),
+    **dict.fromkeys(
+        ("minimum", "maximum"), lambda value, depth: type(value) is int or type(value) is float
+    ),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems"),
+        lambda value, depth: type(value) is int and value >= 0,
+    ),
+    "type": lambda value, depth: type(value) is str and value in JSON_TYPES,
+    "properties": _sound_map,
+    "items": _sound_part,
+    "additionalProperties": lambda value, depth: type(value) is bool or _sound_part(value, depth),
+    "enum": lambda value, depth: type(value) is list and bool(value),
+    "required": lambda value, depth: (
+        type(value) is list
+        and all(type(name) is str for name in value)
+        and len(set(value)) == len(value)
+    ),
+    "uniqueItems": lambda value, depth: type(value) is bool,
+}
+"""By keyword: whether a value needs no change. Other keywords are looked at closely."""
 
 
 def _leads_somewhere(reference: Any, root: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import anyio.to_thread
@@ -74,7 +75,8 @@ class SearchTool:
             return ToolOutcome(text, is_error=True, kind="unknown_server")
         query = str(arguments["query"])
         names = await anyio.to_thread.run_sync(self._index.search, query)
-        found = self._best(names, server)[: int(arguments.get("limit") or TOP)]
+        usable = (name for name in self._best(names, server) if not self._tools[name].withheld)
+        found = list(islice(usable, int(arguments.get("limit") or TOP)))
         if not found:
             where = f" of {server}" if server else ""
             return ToolOutcome(

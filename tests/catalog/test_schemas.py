@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hub.catalog import schemas
 from hub.catalog.keywords import BROKEN
-from hub.catalog.schemas import MAX_DEPTH, Untranslatable
+from hub.catalog.schemas import MAX_DEPTH, Untranslatable, is_sound
 from hub.catalog.schemas import lowered as lowered_as_value
 
 
@@ -145,3 +146,13 @@ def test_rubbish_is_lowered_or_refused_and_never_changed_in_place(schema: dict[s
     assert low["type"] == "object"
     assert isinstance(low["properties"], dict)
     assert lowered(low)[0] == low
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=5))
+def test_a_schema_that_is_said_to_be_sound_is_not_changed(schema: dict[str, Any]):
+    """The quick look and the close one agree (H42)."""
+    if is_sound(schema):
+        whole = {"type": "object", "properties": {"a": schema}}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schemas, "is_sound", lambda given, depth=0: False)
+            assert lowered(whole) == (whole, [])
