@@ -85,14 +85,14 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
         len(unsettled),
         jobs=jobs.count,
         spent=spent(store, log.events),
-        loaded=[
-            name
-            for event in log.events
-            if isinstance(event, ev.ToolsLoaded)
-            for name in event.names
-        ],
+        loaded=_loaded(log.events),
         ignored=ignored,
     )
+
+
+def _loaded(events: Iterable[ev.AnyEvent]) -> list[str]:
+    loaded = [event.names for event in events if isinstance(event, ev.ToolsLoaded)]
+    return [name for names in loaded for name in names]
 
 
 def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf: Shelf) -> None:

@@ -148,7 +148,9 @@ def _touched(path: Path) -> bool:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file in one step, for its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    missing = [folder for folder in path.parents if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
