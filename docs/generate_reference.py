@@ -20,6 +20,7 @@ import typer
 
 from hub.app.findings import Finding
 from hub.app.inspect import Transcript
+from hub.app.mcp.lock import CHECK_CODES
 from hub.app.options import InitInfo
 from hub.cli.main import app
 from hub.cli.results import result_dict
@@ -148,6 +149,10 @@ def exit_codes_page() -> str:
             f"| exit code | outcome | when |\n|---|---|---|\n{table}",
             "## Stop reasons\n\nThe `stop_reason` beside an outcome carries the detail:",
             reasons,
+            "## hub mcp lock\n\nThis command has codes of its own, also with `--check`; the first "
+            "that applies of 3, 5, 4, 1 is taken:",
+            "| exit code | when |\n|---|---|\n"
+            + "\n".join(f"| {code} | {_cell(text)} |" for code, text in CHECK_CODES.items()),
         ])
         + "\n"
     )

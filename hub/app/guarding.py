@@ -1,4 +1,4 @@
-"""Looks at prompts and resources before they are handed on: are they what was approved?"""
+"""Looks at prompts and resources before they are handed on: only what was approved passes."""
 
 from hub.core.errors import ServerError
 from hub.core.ports import Servers
