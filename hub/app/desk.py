@@ -1,6 +1,6 @@
 """What the agents of one tree share beside the catalog: kept results, and the search over tools."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -8,6 +8,7 @@ from hub.catalog.index import ToolIndex, fts5_works
 from hub.catalog.items import McpTool
 from hub.catalog.search import TOOL_SEARCH, Health, SearchTool
 from hub.config.layers import Loaded
+from hub.config.servers import bundled_servers
 from hub.context.estimate import within
 from hub.core.messages import ToolSpec
 from hub.core.offer import Offer
@@ -39,6 +40,19 @@ def shelf_for(loaded: Loaded, tree: str) -> TreeShelf:
     return TreeShelf(store, tree, Budget(chosen.inline, chosen.preview))
 
 
+def desk_for(
+    loaded: Loaded, shelf: TreeShelf, tools: Mapping[str, McpTool], health: Health
+) -> "Desk":
+    """Return the desk of a run over the tools of its catalog, as the settings want it."""
+    return Desk(
+        shelf=shelf,
+        index=ToolIndex(tools),
+        health=health,
+        bundled=bundled_servers(loaded),
+        budget=loaded.settings.catalog.budget,
+    )
+
+
 def root_of(store: SessionArchive, session: str) -> str:
     """Return the session at the root of the tree that a stored session belongs to.
 
@@ -68,23 +82,27 @@ class Desk(Struct):
         task: str,
         loaded: list[str],
         note: Callable[[list[str]], None],
+        fit: Callable[[Tool], Tool] = lambda tool: tool,
     ) -> Offer:
         """Return an agent's offer; what the hub itself adds is put into ``tools``.
 
-        ``task`` is what the agent is told at first: it may name a result to be read.
+        ``task`` is what the agent is told at first: it may name a result to be read. ``fit`` gives
+        a tool of the hub the form that the agent's model takes.
         """
-        reader = ReadResultTool(self.shelf)
+        reader = fit(ReadResultTool(self.shelf))
         mine = {name: tool for name, tool in tools.items() if isinstance(tool, McpTool)}
         first = self._small(tools) if self.is_large(tools) else [t.spec for t in tools.values()]
         names = {spec.name for spec in first}
         offer: Offer
         if mine.keys() - names:
-            search = SearchTool(
-                mine,
-                index=self.index,
-                load=lambda found: offer.load(found),
-                health=self.health,
-                offered=names,
+            search = fit(
+                SearchTool(
+                    mine,
+                    index=self.index,
+                    load=lambda found: offer.load(found),
+                    health=self.health,
+                    offered=names,
+                )
             )
             tools[TOOL_SEARCH] = search
             first.append(search.spec)

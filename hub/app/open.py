@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 from msgspec import Struct
 
-from hub.app.desk import Desk, root_of, shelf_for
+from hub.app.desk import desk_for, root_of, shelf_for
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
 from hub.app.live import LiveCatalog
@@ -27,7 +27,6 @@ from hub.app.setup import STORE, Setup, find_sources, load_setup
 from hub.app.views import refusals
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
-from hub.catalog.index import ToolIndex
 from hub.config.offers import offers
 from hub.config.references import resolve_server
 from hub.config.servers import bundled_servers, server_specs
@@ -193,13 +192,7 @@ async def _hub(
         derive=_deriver(start.mode),
         check_schema=schema_errors,
         release=servers.release,
-        desk=Desk(
-            shelf=start.shelf,
-            index=ToolIndex(catalog.tools),
-            health=news.ailment,
-            bundled=bundled_servers(loaded),
-            budget=loaded.settings.catalog.budget,
-        ),
+        desk=desk_for(loaded, start.shelf, catalog.tools, news.ailment),
         bundled=bundled_servers(loaded),
     )
     grant = grant_for(start.role, mode=start.mode)
@@ -220,7 +213,7 @@ async def _hub(
         seat.conversation = start.stored.conversation
         seat.seq, seat.turn = start.stored.seq, start.stored.turn
         seat.numbers = count(start.stored.jobs + 1)
-        seat.ledger.charge(start.stored.spent)
+        start.stored.spent.charge_to(seat.ledger)
         seat.loaded = start.stored.loaded
     init = _init(start, specs, catalog, root_model.name, list(granted))
     return Hub(
