@@ -2,12 +2,13 @@
 
 from msgspec import Struct
 
+from hub.app.pinned import parts_of, pin_store
 from hub.app.setup import Setup
 from hub.core.ports import Quarantine, ServerListing
 from hub.core.servers import ServerSpec
 from hub.pins.lockfile import read_lock
 from hub.pins.offer import offer_of
-from hub.pins.store import PinStore, quarantine
+from hub.pins.store import quarantine
 
 _RUBBISH = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What pins that cannot be read lead to."""
@@ -31,17 +32,7 @@ class Pinned(Struct, frozen=True):
 
     def reasons(self) -> dict[str, str]:
         """Return why each part is held back, by kind and name: ``tool echo``."""
-        held = self.quarantine
-        found = {
-            f"{kind} {name}": why
-            for kind, reasons in (
-                ("tool", held.tools),
-                ("prompt", held.prompts),
-                ("resource", held.resources),
-            )
-            for name, why in reasons.items()
-        }
-        return found | ({"instructions": held.instructions} if held.instructions else {})
+        return parts_of(self.quarantine)
 
 
 class PinReader:
@@ -53,9 +44,8 @@ class PinReader:
         Raises:
             ConfigError: it cannot be read.
         """
-        sources = setup.loaded.sources
-        self._lock = read_lock(sources.project)
-        self.store = PinStore(sources.paths.state, project=sources.project, lock=self._lock)
+        self._lock = read_lock(setup.loaded.sources.project)
+        self.store = pin_store(setup, self._lock)
 
     def of(self, spec: ServerSpec, listing: ServerListing) -> Pinned:
         """Return what is pinned of a server and what of a list is held back; pins nothing new."""

@@ -17,12 +17,28 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType({
         "Show what is known of servers: launch, approval, last life, pins.",
         "Look",
     ),
+    "tools": Entry(
+        "hub.cli.mcp.tools",
+        "List the tools as models see them, and those that are withheld.",
+        "Look",
+    ),
+    "show": Entry(
+        "hub.cli.mcp.show",
+        "Show a server with everything that it offers, or one tool with its whole schema.",
+        "Look",
+    ),
+    "explain": Entry(
+        "hub.cli.mcp.explain",
+        "Say where a tool comes from, what touched it, what models see, and who may use it.",
+        "Look",
+    ),
     "logs": Entry("hub.cli.mcp.logs", "Show what a server wrote to standard error.", "Look"),
     "test": Entry(
         "hub.cli.mcp.test",
         "Check a server as a conformance run would, and for what model servers would reject.",
         "Try",
     ),
+    "call": Entry("hub.cli.mcp.call", "Call one tool and print what it says.", "Try"),
     "restart": Entry(
         "hub.cli.mcp.restart",
         "Ask running hubs to start a server anew, and to forget its crash loop.",

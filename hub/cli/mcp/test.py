@@ -16,6 +16,7 @@ from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import Colour, marked, show
 from hub.cli.mcp.consent import require_consent
+from hub.cli.mcp.progress import Progress
 from hub.cli.options import AsJson, Directory
 from hub.cli.results import json_line
 from hub.core.outcomes import EXIT_CODES
@@ -88,25 +89,3 @@ async def _run(target: Target, checks: list[Check], *, as_json: bool) -> None:
         )
     finally:
         progress.clear()
-
-
-class Progress:
-    """One line on stderr that says what is waited for; nothing where there is no terminal."""
-
-    def __init__(self, *, live: bool) -> None:
-        self._live = live
-        self._shown = False
-
-    def show(self, what: str) -> None:
-        """Replace the line."""
-        if self._live:
-            sys.stderr.write(f"\r\x1b[2K… {one_line(what, 60)}")
-            sys.stderr.flush()
-            self._shown = True
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-            self._shown = False
