@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from hub.app.spending import spent
+from hub.app.spending import Spending, spent
 from hub.core import events as ev
 from hub.core.conversation import Conversation
 from hub.core.jobs import Failure, JobResult
-from hub.core.messages import ToolOutcome, Usage
+from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock
 from hub.core.results import Shelf
 from hub.dispatch.frame import result_outcome
@@ -30,7 +30,7 @@ class Stored(Struct):
     """How many calls without a result were closed."""
     jobs: int = 0
     """How many children it has dispatched."""
-    spent: Usage = field(default_factory=Usage)
+    spent: Spending = field(default_factory=Spending)
     """What it and everything below it has used so far."""
     loaded: list[str] = field(default_factory=list)
     """Tools that joined those that were offered at first, in their order."""
@@ -70,13 +70,8 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
         outcome = jobs.outcome(call.id) or _lost_call(started=started)
         journal.note(result_event(call, shelf.shape(outcome, own=True)))
     if _turn_is_open(log.events):
-        journal.note(
-            ev.TurnDone(
-                outcome="lost",
-                stop_reason="interrupted",
-                error=Failure("lost", LOST).as_dict(),
-            )
-        )
+        error = Failure("lost", LOST).as_dict()
+        journal.note(ev.TurnDone(outcome="lost", stop_reason="interrupted", error=error))
     ignored = [f"event {line.seq}: {line.why}" for line in log.skipped] + conversation.ignored
     return Stored(
         conversation,

@@ -1,45 +1,58 @@
-"""What a stored session and everything below it has spent, out of its log."""
+"""What a stored session and everything below it has spent, out of their logs."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from msgspec.structs import fields
+from msgspec import Struct, field
 
 from hub.core import events as ev
+from hub.core.ledger import Ledger
 from hub.core.messages import Usage
 from hub.sessions.archive import SessionArchive
 
-COUNTS = frozenset(field.name for field in fields(Usage))
+
+class Spending(Struct):
+    """What was used before a session goes on."""
+
+    usage: Usage = field(default_factory=Usage)
+    usd: float = 0.0
+    """US dollars; requests of an unknown price are not in it."""
+    unpriced: bool = False
+    """Some requests had no known price."""
+    tool_calls: int = 0
+
+    def charge_to(self, ledger: Ledger) -> None:
+        """Begin a ledger with it."""
+        ledger.charge(self.usage, self.usd)
+        ledger.unpriced = ledger.unpriced or self.unpriced
+        ledger.tree_steps += self.usage.requests
+        ledger.tree_tool_calls += self.tool_calls
 
 
-def spent(store: SessionArchive, events: Iterable[ev.AnyEvent]) -> Usage:
-    """Return the tokens of a session's own requests and of all that it dispatched.
-
-    A job says what it and those below it used. One that was lost could not say it, so its own log
-    is read.
+def spent(store: SessionArchive, events: Iterable[ev.AnyEvent]) -> Spending:
+    """Return what a session, given by its log, and all that it dispatched have used.
 
     Raises:
         StoreError: a log cannot be read.
     """
-    total = Usage()
-    children: dict[str, str] = {}
-    for event in events:
-        match event:
-            case ev.UsageEvent():
-                total += _of_request(event)
-            case ev.JobStarted():
-                children[event.job] = event.child
-            case ev.JobDone() if event.outcome != "lost":
-                children.pop(event.job, None)
-                total += _of_job(event.result.get("usage"))
-            case _:
-                pass
-    for child in children.values():
-        total += spent(store, store.read(child).events)
-    return total
+    found = Spending()
+    waiting = [events]
+    while waiting:
+        for event in waiting.pop():
+            match event:
+                case ev.UsageEvent():
+                    found.usage += _tokens(event)
+                    found.usd += event.cost_usd or 0.0
+                    found.unpriced = found.unpriced or event.cost_usd is None
+                case ev.ToolCallEvent():
+                    found.tool_calls += 1
+                case ev.JobStarted():
+                    waiting.append(store.read(event.child).events)
+                case _:
+                    pass
+    return found
 
 
-def _of_request(event: ev.UsageEvent) -> Usage:
+def _tokens(event: ev.UsageEvent) -> Usage:
     return Usage(
         input_tokens=event.input_tokens,
         output_tokens=event.output_tokens,
@@ -47,9 +60,3 @@ def _of_request(event: ev.UsageEvent) -> Usage:
         reasoning_tokens=event.reasoning_tokens,
         requests=1,
     )
-
-
-def _of_job(counts: Any) -> Usage:
-    if not isinstance(counts, Mapping):
-        return Usage()
-    return Usage(**{key: value for key, value in counts.items() if key in COUNTS})
