@@ -81,13 +81,15 @@ class Desk(Struct):
         *,
         task: str,
         loaded: list[str],
+        later: Mapping[str, Tool],
         note: Callable[[list[str]], None],
         fit: Callable[[Tool], Tool] = lambda tool: tool,
     ) -> Offer:
         """Return an agent's offer; what the hub itself adds is put into ``tools``.
 
         ``task`` is what the agent is told at first: it may name a result to be read. ``fit`` gives
-        a tool of the hub the form that the agent's model takes.
+        a tool of the hub the form that the agent's model takes. Tools for ``later`` join when
+        there is a use for them.
         """
         reader = fit(ReadResultTool(self.shelf))
         mine = {name: tool for name, tool in tools.items() if isinstance(tool, McpTool)}
@@ -108,7 +110,7 @@ class Desk(Struct):
             first.append(search.spec)
         if task and self.shelf.mentions(task):
             first.append(reader.spec)
-        tools[READ_RESULT] = reader
+        tools |= {READ_RESULT: reader, **later}
         offer = Offer(first, tools, loaded=loaded, note=note)
         return offer
 

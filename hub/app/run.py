@@ -16,13 +16,18 @@ from hub.core import events as ev
 from hub.core.cancel import CancelToken
 from hub.core.conversation import Conversation
 from hub.core.errors import UsageError
-from hub.core.jobs import Denials, Failure, Job, TurnResult
+from hub.core.jobs import Denials, Failure, Job, ParentLink, TurnResult
 from hub.core.ledger import Ledger
+from hub.core.offer import Offer
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
 from hub.core.team import Grant, Role
+from hub.dispatch.ask_tool import ASK, AskTool
+from hub.dispatch.board import Entry, JobBoard
 from hub.dispatch.build import DeriveGrant, Parent
+from hub.dispatch.caps import Caps
 from hub.dispatch.dispatcher import Dispatcher
 from hub.dispatch.frame import task_message
+from hub.dispatch.job_tools import job_tools, open_jobs
 from hub.dispatch.report import REPORT, CheckSchema, ReportTool
 from hub.dispatch.tool import DISPATCH, DispatchTool
 from hub.engine.agent import Agent, ReportDuty
@@ -62,6 +67,10 @@ class Seat(Struct):
     """Tools that joined those that were offered at first, in their order."""
     job: Job | None = None
     """None for a root."""
+    link: ParentLink | None = None
+    """The way to the parent; None for a root."""
+    left: list[Entry] = field(default_factory=list)
+    """Results of jobs that an earlier process could not tell the agent."""
 
 
 class Run(Struct):
@@ -85,6 +94,8 @@ class Run(Struct):
     """Ends what servers keep for an agent, told by its path when its work is over."""
     bundled: frozenset[str] = frozenset()
     """Names of the servers that come with the hub and go by their own names."""
+    caps: Caps = field(default_factory=Caps)
+    """How many jobs run at once."""
     feed: Feed = field(default_factory=Feed)
     """Where events go; one for each prompt of the user."""
 
@@ -100,13 +111,22 @@ class Run(Struct):
             seq=seat.seq,
             turn=seat.turn,
         )
-        report = self._report_tool(seat, journal)
-        tools = self._tools(seat, journal, report)
+        profile = self.profile_for(seat.role)
+        board = JobBoard(journal, self.clock, left=seat.left)
+        offer: Offer
+        dispatcher = self._dispatcher(
+            seat, journal, board, lambda: offer.load(tool.spec.name for tool in later)
+        )
+        later = job_tools(dispatcher, self.clock) if seat.role.dispatch else []
+        report = self._report_tool(seat, journal, board)
+        tools = self._tools(seat, dispatcher, report)
         offer = self.desk.offer(
             tools,
             task=f"{seat.job.task}\n{seat.job.context}" if seat.job else "",
             loaded=seat.loaded,
+            later={tool.spec.name: fitted(tool, profile) for tool in later},
             note=lambda names: journal.note(ev.ToolsLoaded(names=names)),
+            fit=lambda tool: fitted(tool, profile),
         )
         path = CallPath(
             tools,
@@ -131,10 +151,11 @@ class Run(Struct):
             clock=self.clock,
             denials=seat.denials,
             duty=ReportDuty(REPORT, report.accepted) if report else None,
+            jobs=board if seat.role.dispatch or seat.left else None,
             final=final,
         )
 
-    async def run_child(self, job: Job, denials: Denials) -> TurnResult:
+    async def run_child(self, job: Job, link: ParentLink, denials: Denials) -> TurnResult:
         """Run a dispatched job in a session of its own, to its end."""
         role = self.roles[job.role]
         seat = Seat(
@@ -147,6 +168,7 @@ class Run(Struct):
             cancel=job.cancel,
             denials=Denials(denials),
             job=job,
+            link=link,
         )
         try:
             agent = self.agent(seat, final=True)
@@ -191,17 +213,25 @@ class Run(Struct):
         return view(self.tools, grant, self.profile_for(role))
 
     def _tools(
-        self, seat: Seat, journal: SessionJournal, report: ReportTool | None
+        self, seat: Seat, dispatcher: Dispatcher, report: ReportTool | None
     ) -> dict[str, Tool]:
         tools: dict[str, Tool] = self.offered(seat.grant, seat.role)
         if seat.role.dispatch:
-            tools[DISPATCH] = self._dispatch_tool(seat, journal)
+            tools[DISPATCH] = DispatchTool(seat.role, self.roles, dispatcher)
+        if seat.link is not None:
+            tools[ASK] = AskTool(seat.link)
         if report is not None:
             tools[REPORT] = report
         profile = self.profile_for(seat.role)
         return {name: fitted(tool, profile) for name, tool in tools.items()}
 
-    def _dispatch_tool(self, seat: Seat, journal: SessionJournal) -> DispatchTool:
+    def _dispatcher(
+        self,
+        seat: Seat,
+        journal: SessionJournal,
+        board: JobBoard,
+        offer_job_tools: Callable[[], object],
+    ) -> Dispatcher:
         parent = Parent(
             role=seat.role,
             grant=seat.grant,
@@ -215,24 +245,31 @@ class Run(Struct):
             derive=self.derive,
         )
 
-        async def run_child(job: Job) -> TurnResult:
-            return await self.run_child(job, seat.denials)
+        async def run_child(job: Job, link: ParentLink) -> TurnResult:
+            return await self.run_child(job, link, seat.denials)
 
-        dispatcher = Dispatcher(
+        return Dispatcher(
             parent,
             run_child=run_child,
+            board=board,
+            caps=self.caps,
+            link=seat.link,
+            offer_job_tools=offer_job_tools,
             journal=journal,
             clock=self.clock,
             denials=seat.denials,
             numbers=seat.numbers,
         )
-        return DispatchTool(seat.role, self.roles, dispatcher)
 
-    def _report_tool(self, seat: Seat, journal: SessionJournal) -> ReportTool | None:
+    def _report_tool(
+        self, seat: Seat, journal: SessionJournal, board: JobBoard
+    ) -> ReportTool | None:
         if seat.job is None:
             return None
         schema: Mapping[str, Any] | None = seat.role.report_schema
-        return ReportTool(schema, journal=journal, check=self.check_schema)
+        return ReportTool(
+            schema, journal=journal, check=self.check_schema, open_jobs=lambda: open_jobs(board)
+        )
 
     def _policy(self, seat: Seat) -> Policy:
         role = seat.role

@@ -1,7 +1,8 @@
 """One dispatched piece of work and what it came to, as values that can cross a process."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -183,5 +184,27 @@ class JobResult(Struct, frozen=True):
         }
 
 
-RunChild = Callable[[Job], Awaitable[TurnResult]]
+AnsweredBy = Literal["parent", "user", "nobody"]
+
+
+class Answered(Struct, frozen=True):
+    """The answer to a child's question."""
+
+    text: str
+    by: AnsweredBy
+
+
+class ParentLink(Protocol):
+    """What a job may ask of those above it while it runs."""
+
+    async def ask(self, question: str, options: Sequence[str]) -> Answered:
+        """Put a question to the parent and wait for the answer, within a deadline."""
+        ...
+
+    def waiting(self) -> AbstractAsyncContextManager[None]:
+        """Lend the job's place among the running ones to its own children, in the body."""
+        ...
+
+
+RunChild = Callable[[Job, ParentLink], Awaitable[TurnResult]]
 """Runs a job to its end. It returns for every outcome; it raises only when it is cancelled."""

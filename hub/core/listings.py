@@ -8,11 +8,14 @@ def listing_change(before: ServerListing, now: ServerListing) -> CatalogChanged 
     """Return what changed between two listings of one server; None when nothing did."""
     old = {tool.name: tool for tool in before.tools}
     new = {tool.name: tool for tool in now.tools}
-    if old == new:
+    prompts, resources = before.prompts != now.prompts, before.resources != now.resources
+    if old == new and not prompts and not resources:
         return None
     return CatalogChanged(
         server=now.server,
         added=[name for name in new if name not in old],
         removed=[name for name in old if name not in new],
         changed=[name for name in new if name in old and new[name] != old[name]],
+        prompts=prompts,
+        resources=resources,
     )

@@ -143,3 +143,5 @@ class ToolOutcome(Struct, frozen=True):
     """What is odd about the result without making it an error."""
     kept: tuple[KeptPart, ...] = ()
     """What of it was too large and is kept elsewhere; ``text`` then holds a preview."""
+    delivers: tuple[str, ...] = ()
+    """Jobs whose results are in it."""

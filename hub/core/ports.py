@@ -209,6 +209,22 @@ class Servers(Protocol):
         ...
 
 
+class Jobs(Protocol):
+    """The jobs that an agent has dispatched, as its turn sees them."""
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Hold the jobs of one turn; whatever still runs at the end of the body is stopped."""
+        ...
+
+    def deliver(self) -> None:
+        """Tell the agent, as context, of every result and question that it has not heard."""
+        ...
+
+    async def more(self) -> bool:
+        """Wait until there is something to hear, if anything can still come; say whether."""
+        ...
+
+
 class EventStore(Protocol):
     """The append-only log of all sessions."""
 

@@ -1,14 +1,33 @@
-"""Runs the jobs of one parent: in parallel up to each edge's cap, each with exactly one end."""
+"""Runs the jobs of one parent: in parallel up to every cap, each with exactly one end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from hub.core import events as ev
-from hub.core.jobs import Denials, Failure, Job, JobResult, RunChild, TurnResult
+from hub.core.jobs import (
+    Answered,
+    Denials,
+    Failure,
+    Job,
+    JobResult,
+    ParentLink,
+    RunChild,
+    TurnResult,
+)
+from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock, Journal
+from hub.dispatch.board import NOBODY, Asked, Entry, JobBoard
 from hub.dispatch.build import Parent, build_job
+from hub.dispatch.caps import Caps, Place
+from hub.dispatch.frame import result_outcome
+
+HOW_TO_ANSWER = "The child waits for your answer: call answer_job with its job_id."
+ANSWER_SECONDS = 600.0
+"""How long a child waits for an answer to its question."""
 
 
 class Dispatcher:
@@ -19,57 +38,133 @@ class Dispatcher:
         parent: Parent,
         *,
         run_child: RunChild,
+        board: JobBoard,
+        caps: Caps,
+        link: ParentLink | None,
         journal: Journal,
         clock: Clock,
         denials: Denials,
         numbers: Iterator[int],
+        offer_job_tools: Callable[[], object],
     ) -> None:
+        """Make the dispatcher; ``link`` leads to those above the parent, if there are any."""
         self._parent = parent
         self._run_child = run_child
+        self.board = board
+        """What became of the jobs."""
+        self._caps = caps
+        self._link = link
         self._journal = journal
         self._clock = clock
         self._denials = denials
         self._numbers = numbers
-        self._slots: dict[str, anyio.CapacityLimiter] = {}
+        self.offer_job_tools = offer_job_tools
+        """Puts the tools for jobs on offer; called when there is a job to use them for."""
+        self._edges: dict[str, anyio.CapacityLimiter] = {}
 
-    async def dispatch(self, arguments: Mapping[str, Any], *, call_id: str) -> JobResult:
-        """Check, run and settle one job; more jobs than the edge's cap wait their turn.
+    def start(self, arguments: Mapping[str, Any], *, call_id: str) -> Entry:
+        """Check a dispatch and begin its job, which waits its turn where a cap is reached.
 
         Raises:
             Refusal: the dispatch may not happen.
         """
         job = build_job(self._parent, arguments, call_id=call_id, numbers=self._numbers)
+        background = bool(arguments.get("background"))
+        entry = Entry(
+            id=job.id,
+            role=job.role,
+            task=job.task,
+            agent=job.agent,
+            started=self._clock.monotonic(),
+            background=background,
+            job=job,
+        )
+        self._journal.note(_job_started(job, background=background))
+        self.board.spawn(entry, self._live)
+        return entry
+
+    async def settled(self, entry: Entry) -> None:
+        """Wait until a job has ended or asks something, and lend it the parent's own place."""
+        entry.delivered = True
         try:
-            async with self._slot(job):
-                return await self._run(job)
-        finally:
-            job.cancel.close()
+            async with self.waiting():
+                await self.board.until_change([entry])
+        except BaseException:
+            entry.delivered = False
+            raise
 
-    def _slot(self, job: Job) -> anyio.CapacityLimiter:
-        edge = self._parent.role.edge_to(job.role)
-        cap = edge.max_parallel if edge else 1
-        slots = self._slots.setdefault(job.role, anyio.CapacityLimiter(cap))
-        if slots.available_tokens <= 0:
-            position = slots.statistics().tasks_waiting + 1
-            progress = ev.JobProgress(job=job.id, role=job.role, state="queued", position=position)
-            self._journal.tell(progress)
-        return slots
+    def heard(self, entry: Entry) -> ToolOutcome:
+        """Return a job's result, or its question, for the call that waited for it."""
+        if entry.result is not None:
+            entry.delivered = True
+            return replace(result_outcome(entry.result), delivers=(entry.id,))
+        entry.delivered, entry.background = False, True
+        self.offer_job_tools()
+        return ToolOutcome(f"{self.board.tell_of([entry])}\n{HOW_TO_ANSWER}", kind="question")
 
-    async def _run(self, job: Job) -> JobResult:
-        started = self._clock.monotonic()
-        self._journal.note(_job_started(job))
+    def waiting(self) -> AbstractAsyncContextManager[None]:
+        """Lend the parent's place to its children while the body waits for them."""
+        return nullcontext() if self._link is None else self._link.waiting()
+
+    async def _live(self, entry: Entry) -> None:
+        job = entry.job
+        if job is None:
+            raise RuntimeError("a job of an earlier process cannot be run")
+        edge = self._edge(job)
+        place = self._caps.place(edge)
         turn: TurnResult | None = None
+        started = self._clock.monotonic()
         try:
-            turn = await self._run_child(job)
+            if position := self._caps.position(edge):
+                self._journal.tell(
+                    ev.JobProgress(job=job.id, role=job.role, state="queued", position=position)
+                )
+            with job.cancel.scope():
+                await place.take()
+            started = self._clock.monotonic()
+            self.board.change(entry, "running")
+            if place.held:
+                turn = await self._run_child(job, _Link(self.board, entry, place))
         finally:
+            place.give()
             elapsed = round((self._clock.monotonic() - started) * 1000)
             result = _job_result(job, turn, elapsed)
             self._denials.add(*result.denied_calls)
             self._journal.note(_job_done(job, result))
-        return result
+            job.cancel.close()
+            self.board.done(entry, result.as_dict())
+
+    def _edge(self, job: Job) -> anyio.CapacityLimiter:
+        edge = self._parent.role.edge_to(job.role)
+        cap = edge.max_parallel if edge else 1
+        return self._edges.setdefault(job.role, anyio.CapacityLimiter(cap))
 
 
-def _job_started(job: Job) -> ev.JobStarted:
+class _Link:
+    """The way from a job to its parent."""
+
+    def __init__(self, board: JobBoard, entry: Entry, place: Place) -> None:
+        self._board = board
+        self._entry = entry
+        self._place = place
+
+    async def ask(self, question: str, options: Sequence[str]) -> Answered:
+        """Put a question to the parent and wait for the answer, within a deadline."""
+        asked = Asked(question, tuple(options))
+        self._board.ask(self._entry, asked)
+        with anyio.move_on_after(ANSWER_SECONDS):
+            async with self._place.while_waiting():
+                await asked.answered.wait()
+        if not asked.answered.is_set():
+            self._board.answer(self._entry, NOBODY, by="nobody")
+        return Answered(asked.answer, asked.by)
+
+    def waiting(self) -> AbstractAsyncContextManager[None]:
+        """Lend the job's place among the running ones to its own children, in the body."""
+        return self._place.while_waiting()
+
+
+def _job_started(job: Job, *, background: bool) -> ev.JobStarted:
     return ev.JobStarted(
         job=job.id,
         role=job.role,
@@ -78,6 +173,7 @@ def _job_started(job: Job) -> ev.JobStarted:
         child=job.session,
         child_agent=job.agent,
         depth=job.depth,
+        background=background,
     )
 
 

@@ -58,6 +58,21 @@ def result_message(result: Mapping[str, Any]) -> str:
     return message
 
 
+def question_message(job: str, role: str, question: str, options: Sequence[str] = ()) -> str:
+    """Return the question of a child as its parent reads it, escaped like a result."""
+    given: dict[str, Any] = {"job_id": job, "role": role, "state": "waiting", "question": question}
+    if options:
+        given["options"] = list(options)
+    body = json.dumps(given, ensure_ascii=False).translate(_ESCAPES)
+    return f"<dispatch_question>\n{body}\n</dispatch_question>"
+
+
+def answer_message(text: str, by: str) -> str:
+    """Return the answer to a child's question as the child reads it, escaped like a result."""
+    body = json.dumps({"answer": text, "by": by}, ensure_ascii=False).translate(_ESCAPES)
+    return f"<answer>\n{body}\n</answer>"
+
+
 def _framed(fields: Mapping[str, Any]) -> str:
     body = json.dumps(fields, ensure_ascii=False).translate(_ESCAPES)
     return f"<dispatch_result>\n{body}\n</dispatch_result>"

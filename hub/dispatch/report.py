@@ -72,11 +72,18 @@ class ReportTool:
     """Takes the report of one child."""
 
     def __init__(
-        self, data_schema: Mapping[str, Any] | None, *, journal: Journal, check: CheckSchema
+        self,
+        data_schema: Mapping[str, Any] | None,
+        *,
+        journal: Journal,
+        check: CheckSchema,
+        open_jobs: Callable[[], str] = lambda: "",
     ) -> None:
+        """Make the tool; ``open_jobs`` says which jobs of the child are not settled, if any."""
         self._schema = report_parameters(data_schema)
         self._journal = journal
         self._check = check
+        self._open_jobs = open_jobs
         self._accepted: Report | None = None
         self.validation_schema: dict[str, Any] = {"type": "object"}
         """The path checks nothing; the faults of a report are noted here."""
@@ -99,6 +106,8 @@ class ReportTool:
             return ToolOutcome(
                 "Your report was accepted already.", is_error=True, kind="report_closed"
             )
+        if jobs := self._open_jobs():
+            return ToolOutcome(jobs, is_error=True, kind="open_jobs")
         errors = self._check(arguments, self._schema)
         self._journal.note(ev.ReportSubmitted(valid=not errors, errors=errors, report=arguments))
         if errors:

@@ -9,9 +9,12 @@ from hub.core.team import Role
 from hub.core.text import one_line
 from hub.dispatch.build import Refusal
 from hub.dispatch.dispatcher import Dispatcher
-from hub.dispatch.frame import result_outcome
 
 DISPATCH = "dispatch"
+STARTED = (
+    "Job {job} ({agent}) works in the background; its result is told to you when it is there. "
+    "wait_jobs waits for it."
+)
 _DESCRIPTION_LIMIT = 90
 
 
@@ -34,6 +37,7 @@ class DispatchTool:
                     },
                     "context": {"type": "string", "description": "facts that it needs"},
                     "files": {"type": "array", "items": {"type": "string"}},
+                    "background": {"type": "boolean", "description": "go on meanwhile"},
                 },
                 "required": ["role", "task"],
                 "additionalProperties": False,
@@ -49,12 +53,19 @@ class DispatchTool:
         return {**self.spec.parameters, "properties": properties}
 
     async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
-        """Run the child and return its ``dispatch_result``; a failed child is an error."""
+        """Run the child and return its ``dispatch_result``; a failed child is an error.
+
+        In the background, or when the child asks something, the job is named and goes on.
+        """
         try:
-            result = await self._dispatcher.dispatch(arguments, call_id=context.call_id)
+            entry = self._dispatcher.start(arguments, call_id=context.call_id)
         except Refusal as refusal:
             return ToolOutcome(refusal.message, is_error=True, kind="dispatch_refused")
-        return result_outcome(result.as_dict())
+        if entry.background:
+            self._dispatcher.offer_job_tools()
+            return ToolOutcome(STARTED.format(job=entry.id, agent=entry.agent))
+        await self._dispatcher.settled(entry)
+        return self._dispatcher.heard(entry)
 
 
 def _menu(role: Role, roles: Mapping[str, Role]) -> str:

@@ -8,7 +8,7 @@ from hub.core.cancel import CancelToken
 from hub.core.jobs import Denials, Report
 from hub.core.ledger import Ledger
 from hub.core.offer import Offer
-from hub.core.ports import Clock, Model
+from hub.core.ports import Clock, Jobs, Model
 from hub.engine.feed import SessionJournal
 from hub.engine.loops import LoopDetector
 from hub.pipeline.path import CallPath
@@ -42,6 +42,8 @@ class Agent(Struct, frozen=True):
     denials: Denials
     duty: ReportDuty | None = None
     """None for an agent that answers a user."""
+    jobs: Jobs | None = None
+    """None for an agent that may not dispatch."""
     final: bool = False
     """No further turn will follow: a scripted model that has more to say is at fault."""
     loops: LoopDetector = field(default_factory=LoopDetector)

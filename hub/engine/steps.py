@@ -41,6 +41,8 @@ async def take_step(agent: Agent, completion: Completion, progress: Progress) ->
         return _cut(agent, completion, progress)
     if completion.message.calls:
         return await _run_calls(agent, completion.message.calls, progress)
+    if agent.jobs is not None and await agent.jobs.more():
+        return None
     if agent.duty is None:
         return completed(agent, completion.message.text)
     return _remind(agent, agent.duty, progress)

@@ -4,6 +4,8 @@ A turn is a plain coroutine that notes events and never yields. However it ends,
 afterwards: every call has one result, and the turn has one end.
 """
 
+from contextlib import nullcontext
+
 import anyio
 from msgspec import Struct, field
 
@@ -66,10 +68,11 @@ async def _guarded(agent: Agent, turn: _Turn) -> None:
         deadline = agent.ledger.deadline
         if deadline is not None and agent.ledger.deadline_owner() is agent.ledger:
             scope.deadline = anyio.current_time() + deadline - agent.clock.now()
-        try:
-            turn.end = await _steps(agent, turn)
-        except ModelError as error:
-            turn.end = model_failed(error, turn.said)
+        async with nullcontext() if agent.jobs is None else agent.jobs.opened():
+            try:
+                turn.end = await _steps(agent, turn)
+            except ModelError as error:
+                turn.end = model_failed(error, turn.said)
     if scope.cancelled_caught and not agent.cancel.cancelled:
         seconds = agent.ledger.limits.seconds or 0
         hit = LimitHit("seconds", seconds, seconds, agent.journal.agent)
@@ -82,6 +85,8 @@ async def _steps(agent: Agent, turn: _Turn) -> End:
     while True:
         if hit := agent.ledger.hit(agent.clock.now()):
             return await last_word(agent, hit, turn.said)
+        if agent.jobs is not None:
+            agent.jobs.deliver()
         agent.journal.step = agent.ledger.steps + 1
         choice = turn.progress.tool_choice
         completion = await request_answer(agent, tool_choice=choice, partial=turn.partial)

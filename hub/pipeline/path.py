@@ -201,4 +201,5 @@ def result_event(
         warnings=list(outcome.warnings),
         kept=[ev.Kept(**asdict(part)) for part in outcome.kept],
         duration_ms=duration_ms,
+        delivers=list(outcome.delivers),
     )

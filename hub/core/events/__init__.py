@@ -41,7 +41,9 @@ from hub.core.events.turns import (
 from hub.core.events.union import EVENT_TYPES, AnyEvent, parse_event
 from hub.core.events.work import (
     CancelRequested,
+    JobAnswered,
     JobDone,
+    JobQuestion,
     JobStarted,
     ReportSubmitted,
 )
@@ -55,8 +57,10 @@ __all__ = [
     "CatalogChanged",
     "ContextAdded",
     "Event",
+    "JobAnswered",
     "JobDone",
     "JobProgress",
+    "JobQuestion",
     "JobStarted",
     "Kept",
     "ModelRetry",

@@ -83,7 +83,7 @@ class ServerAsked(Event):
 
 
 class CatalogChanged(Event):
-    """A server's tools are not those of the cached catalog."""
+    """What a server offers is not what it offered before, or not what the cache says."""
 
     type: Literal["catalog.changed"] = "catalog.changed"
     server: str
@@ -94,3 +94,7 @@ class CatalogChanged(Event):
     """Names of its tools that are gone."""
     changed: list[str] = Field(default_factory=list)
     """Names of its tools that are described otherwise."""
+    prompts: bool = False
+    """Whether its prompts are others."""
+    resources: bool = False
+    """Whether its resources or their templates are others."""

@@ -173,6 +173,8 @@ class ToolResultEvent(Event):
     """Parts that were too large and are kept on disk; ``text`` then holds a preview."""
     duration_ms: int = 0
     """Time from the call to its result."""
+    delivers: list[str] = Field(default_factory=list)
+    """Jobs whose results are in it; each is delivered once."""
 
 
 class ToolsLoaded(Event):
@@ -191,6 +193,8 @@ class ContextAdded(Event):
     """What the harness speaks of: ``report``, ``loop``, …"""
     text: str
     """What the agent is told."""
+    delivers: list[str] = Field(default_factory=list)
+    """Jobs whose results are in it; each is delivered once."""
 
 
 class ModelRetry(Event):

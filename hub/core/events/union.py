@@ -38,7 +38,9 @@ from hub.core.events.turns import (
 )
 from hub.core.events.work import (
     CancelRequested,
+    JobAnswered,
     JobDone,
+    JobQuestion,
     JobStarted,
     ReportSubmitted,
 )
@@ -57,6 +59,8 @@ AnyEvent = (
     | ContextAdded
     | ModelRetry
     | JobStarted
+    | JobQuestion
+    | JobAnswered
     | JobDone
     | ReportSubmitted
     | CancelRequested

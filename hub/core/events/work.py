@@ -26,6 +26,36 @@ class JobStarted(Event):
     """Path of the child, such as ``lead/worker#2``."""
     depth: int
     """Levels below the root."""
+    background: bool = False
+    """The parent goes on while it works."""
+
+
+class JobQuestion(Event):
+    """A child asks something and waits for the answer."""
+
+    type: Literal["job.question"] = "job.question"
+    job: str
+    """The job that waits."""
+    role: str
+    """Role of the child."""
+    question: str
+    """What it wants to know."""
+    options: list[str] = Field(default_factory=list)
+    """Answers that it proposes."""
+
+
+class JobAnswered(Event):
+    """The question of a child was answered; it goes on."""
+
+    type: Literal["job.answered"] = "job.answered"
+    job: str
+    """The job that waited."""
+    role: str
+    """Role of the child."""
+    answer: str
+    """What it was told."""
+    by: Literal["parent", "user", "nobody"]
+    """Who answered; ``nobody`` when the wait was over."""
 
 
 class JobDone(Event):
