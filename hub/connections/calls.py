@@ -13,7 +13,7 @@ from mcp import MCPError, types
 from pydantic import TypeAdapter, ValidationError
 
 from hub.connections.connection import Connection
-from hub.connections.faults import is_unreached
+from hub.connections.faults import is_closed, is_unreached
 from hub.connections.link import Link
 from hub.connections.results import outcome_of
 from hub.core.errors import ServerError
@@ -136,7 +136,7 @@ def _outcome(answer: _Answer) -> ToolOutcome:
 
 
 async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolOutcome:
-    if error.code == types.CONNECTION_CLOSED:
+    if is_closed(error):
         return await _lost(link, connection)
     status = connection.watch.status if link.spec.transport in ("http", "sse") else 0
     said = error.message.lower()
