@@ -121,7 +121,12 @@ class RunLines:
     def _catalog_changed(self, event: ev.CatalogChanged) -> str:
         changes = {"new": event.added, "gone": event.removed, "changed": event.changed}
         words = "; ".join(f"{kind}: {', '.join(tools)}" for kind, tools in changes.items() if tools)
-        return f"tools of server {event.server} are not as cached: {words}"
+        others = {"prompts": event.prompts, "resources": event.resources}
+        others_said = " and ".join(kind for kind, are_others in others.items() if are_others)
+        if not words:
+            return f"{others_said} of server {event.server} have changed"
+        more = f"; other {others_said}" if others_said else ""
+        return f"tools of server {event.server} are not as cached: {words}{more}"
 
     def _turn_done(self, event: ev.TurnDone) -> str:
         if "/" in event.agent:

@@ -8,6 +8,8 @@ from hub_servers.processes import LaunchError
 
 UNREACHED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 """Names of HTTP errors after which a request was surely never sent."""
+CLOSED_WORDS = ("Connection closed", "SSE stream")
+"""How the SDK begins to say that the answer to a request cannot come any more."""
 _STATUS_LOST = "Server returned an error response"
 """What the SDK says of an HTTP error without a JSON-RPC body; the status is in the watch."""
 
@@ -33,8 +35,13 @@ def _rank(error: BaseException) -> int:
 
 
 def is_closed(error: BaseException | None) -> bool:
-    """Say whether an error is that of a connection that has ended."""
-    return isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
+    """Say whether an error is that of a connection that has ended.
+
+    Many servers use the same code for errors of their own, so the words count as well.
+    """
+    if not isinstance(error, MCPError) or error.code != types.CONNECTION_CLOSED:
+        return False
+    return error.message.startswith(CLOSED_WORDS)
 
 
 def is_unreached(error: BaseException | None) -> bool:

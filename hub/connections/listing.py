@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 import anyio
 from mcp import Client, MCPError, types
 
+from hub.connections.faults import is_closed
 from hub.connections.members import KINDS, TEMPLATES, TOOLS, Kind, Member
 from hub.connections.paging import Found, read_pages
 from hub.core.ports import RemotePrompt, RemoteResource, RemoteTool, ServerListing
@@ -76,7 +77,7 @@ class Lister:
             self._deadly.discard(kind.name)
             raise
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED:
+            if is_closed(error):
                 self._miss(kind, "cannot be had: the server died of the question")
                 return False
             # Templates have no capability of their own; many servers with resources know none.

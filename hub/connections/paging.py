@@ -7,6 +7,7 @@ from mcp.client.session import ClientSession
 from msgspec import Struct, field
 from pydantic import ConfigDict, Field
 
+from hub.connections.faults import is_closed
 from hub.connections.members import Kind, Member
 from hub.connections.mending import ORIGINALS
 
@@ -71,7 +72,7 @@ class _Reading(Struct):
             try:
                 page = await self._page(session, cursor)
             except MCPError as error:
-                if error.code == types.CONNECTION_CLOSED:
+                if is_closed(error):
                     raise
                 self._warn(
                     f"is cut short: the server refuses its own cursor {cursor!r:.100} "

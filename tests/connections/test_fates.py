@@ -113,3 +113,16 @@ async def test_a_call_that_ran_out_of_time_is_not_repeated(tmp_path: Path):
     async with open_pool(spec, workspace=tmp_path, idempotent=lambda spec, tool: True) as pool:
         assert fate(await called(pool, "a", "echo", text="x")) == "timeout"
     assert len(log.events("call")) == 1
+
+
+@pytest.mark.parametrize("code", [-32000, -32603])
+async def test_an_error_of_the_server_is_not_taken_for_a_lost_connection(tmp_path: Path, code: int):
+    """Whatever its code: many servers use the one of a closed connection themselves (H12)."""
+    log = FaultyLog(tmp_path / "log")
+    spec = faulty("a", f"call_error={code}", log=tmp_path / "log")
+    async with open_pool(spec, workspace=tmp_path) as pool:
+        for _ in range(2):
+            outcome = await called(pool, "a", "echo", text="x")
+            assert outcome.kind == "server_error"
+            assert str(code) in outcome.text
+    assert len(log.events("start")) == 1
