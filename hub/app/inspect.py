@@ -149,10 +149,10 @@ def load_team(
     setup = load_setup(workspace, find_sources(workspace, environ=environ, team=team))
     specs = server_specs(setup.loaded)
     cache = listing_cache(setup)
-    catalog = Catalog()
+    catalog, pins = Catalog(), pin_store(setup)
     for spec in specs:
         if (listing := cache.load(spec)) is not None:
-            catalog.add(spec, listing, lazy_servers(setup, specs))
+            catalog.add(spec, listing, lazy_servers(setup, specs), pins.check(spec, listing))
     catalog.settle(offers(setup.loaded, setup.workspace, sys.platform))
     return Team(setup.loaded, setup.book, tuple(catalog.tools), others=catalog.others())
 
