@@ -29,6 +29,7 @@ from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.config.offers import offers
 from hub.config.references import resolve_server
+from hub.config.rule_values import with_values
 from hub.config.servers import bundled_servers, server_specs
 from hub.core.cancel import CancelToken
 from hub.core.clock import SystemClock
@@ -169,11 +170,12 @@ async def _hub(
     root_model = models_of.model(start.role)
     require_reach(setup, start.role, models_of.model)
     offered = offers(loaded, setup.workspace, sys.platform)
+    ruled, unset = with_values(specs, loaded.sources.environ)
     catalog = await build_catalog(
-        specs, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
+        ruled, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
     )
     tell_held_back(catalog, servers)
-    live = LiveCatalog(catalog, specs, servers=servers, offers=offered, pins=servers.pins)
+    live = LiveCatalog(catalog, ruled, servers=servers, offers=offered, pins=servers.pins)
     news.follow = live.heard
     servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
     require_tools(setup, start.role, catalog)
@@ -197,6 +199,7 @@ async def _hub(
     )
     grant = grant_for(start.role, mode=start.mode)
     granted = run.offered(grant, start.role)
+    catalog.problems += unset
     catalog.problems += refusals(run.tools, grant, models_of.profile(start.role))
     catalog.problems += run.desk.problems(granted)
     seat = Seat(

@@ -184,6 +184,11 @@ class McpTool:
         """
         return self.item.completion(self.profile).complete(arguments)
 
+    def shown(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return complete arguments as a person is shown them: hidden ones may be secrets."""
+        hidden = self.item.rule.hidden if self.item.rule else ()
+        return {key: "…" if key in hidden else value for key, value in arguments.items()}
+
     async def call(self, arguments: dict[str, Any], context: CallContext) -> ToolOutcome:
         """Call the tool at its server."""
         item = self.item

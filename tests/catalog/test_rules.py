@@ -200,3 +200,9 @@ def test_what_a_pattern_withholds_is_told_with_its_place():
         "ab": "deny names it (config.yaml:12)",
         "c": "allow does not name it (config.yaml:12)",
     }
+
+
+def test_hidden_values_are_not_shown_to_whoever_is_asked():
+    """They may be secrets; what the model gave is shown."""
+    tool = ruled(send=ToolRule(defaults={"token": "t"}, hidden=("token",))).tools["mail__send"]
+    assert tool.shown({"to": "x", "token": "t"}) == {"to": "x", "token": "…"}
