@@ -75,7 +75,8 @@ class CallPath:
         try:
             tool = self._find(call)
             arguments = self._read(tool, call)
-            await self._permit(tool.spec, call, arguments)
+            shown = getattr(tool, "shown", dict)(arguments)
+            await self._permit(tool.spec, call, shown)
             outcome = await self._reach(tool, call, arguments)
             outcome = await finished(outcome, tool, self._shelf)
         except Refused as refused:
