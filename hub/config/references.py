@@ -112,19 +112,27 @@ def _variable(name: str, kind: str | None, more: str, environ: Mapping[str, str]
     )
 
 
-def _secret(name: str, where: str) -> str:
+def store_secret(name: str, value: str) -> None:
+    """Put a value into the keyring of the system, as ``${keyring:NAME}`` refers to it.
+
+    Raises:
+        ConfigError: the keyring is not there or refuses.
+    """
+    keyring = _keyring(name, "")
     try:
-        import keyring
-    except ImportError:
+        keyring.set_password(KEYRING_SERVICE, name, value)
+    except (keyring.errors.KeyringError, OSError) as error:
         raise ConfigError(
-            f"${{keyring:{name}}} needs a package that is not installed",
-            where=where,
-            remedy="Install it with: pip install 'dispatch-hub[keyring]', or write ${env:NAME}.",
+            f"the keyring of this system does not take {name!r}: {type(error).__name__}",
+            remedy="Unlock it, or let the value come from a variable: ${env:NAME}.",
         ) from None
-    errors: Any = keyring.errors
+
+
+def _secret(name: str, where: str) -> str:
+    keyring = _keyring(name, where)
     try:
         found = keyring.get_password(KEYRING_SERVICE, name)
-    except (errors.KeyringError, OSError) as error:
+    except (keyring.errors.KeyringError, OSError) as error:
         raise ConfigError(
             f"the keyring of this system cannot be asked for {name!r}: {type(error).__name__}",
             where=where,
@@ -137,3 +145,15 @@ def _secret(name: str, where: str) -> str:
             remedy=f"Store it with: keyring set {KEYRING_SERVICE} {name}",
         )
     return str(found)
+
+
+def _keyring(name: str, where: str) -> Any:
+    try:
+        import keyring
+    except ImportError:
+        raise ConfigError(
+            f"${{keyring:{name}}} needs a package that is not installed",
+            where=where,
+            remedy="Install it with: pip install 'dispatch-hub[keyring]', or write ${env:NAME}.",
+        ) from None
+    return keyring

@@ -9,6 +9,13 @@ from hub.cli.examples import examples
 from hub.cli.lazy import Entry, LazyGroup
 
 COMMANDS: Mapping[str, Entry] = MappingProxyType({
+    "add": Entry("hub.cli.mcp.add", "Write a server into the settings.", "Set up"),
+    "import": Entry(
+        "hub.cli.mcp.import_servers",
+        "Copy servers from other clients; without a source, list what there is.",
+        "Set up",
+    ),
+    "remove": Entry("hub.cli.mcp.remove", "Take a server out of the settings.", "Set up"),
     "list": Entry(
         "hub.cli.mcp.list", "List the servers: state, origin, tools, last error.", "Look"
     ),

@@ -22,6 +22,8 @@ class Taken(Struct, frozen=True):
     layer: Layer
     notices: tuple[str, ...] = ()
     """What is left out, and why."""
+    left_out: int = 0
+    """Entries that cannot be used."""
 
 
 def entries_at(document: Document, keys: Sequence[str]) -> Mapping[str, Any] | None:
@@ -51,6 +53,7 @@ class _Taking:
         self.servers: dict[str, Any] = {}
         self.origins: dict[KeyPath, Origin] = {}
         self.notices: list[str] = []
+        self.left_out = 0
 
     def taken(self) -> Taken:
         keys = [str(key) for key in self.keys]
@@ -58,7 +61,7 @@ class _Taking:
             self._take(given, entry)
         origin = Origin(self.name, self.document.path)
         layer = Layer(self.name, {"servers": self.servers}, origin, self.origins)
-        return Taken(layer, tuple(self.notices))
+        return Taken(layer, tuple(self.notices), self.left_out)
 
     def _take(self, given: str, entry: object) -> None:
         line = self.document.lines.get((*self.keys, given), 0)
@@ -73,6 +76,7 @@ class _Taking:
         state = "has " if data is not None else "is left out: "
         self.notices += [f"{place}: the server {one_line(given)!r} {state}{text}" for text in told]
         if data is None:
+            self.left_out += 1
             return
         self.servers[name] = data
         self.origins["servers", name] = place

@@ -121,7 +121,8 @@ def _with_project(taken: Taken, client: Client, document: Document, around: Arou
             }
             origins = kept | dict(local.layer.origins)
             layer = Layer(taken.layer.name, {"servers": servers}, taken.layer.origin, origins)
-            return Taken(layer, taken.notices + local.notices)
+            left_out = taken.left_out + local.left_out
+            return Taken(layer, taken.notices + local.notices, left_out)
     return taken
 
 

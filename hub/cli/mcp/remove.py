@@ -1,0 +1,30 @@
+"""``hub mcp remove``: take a server out of the settings."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hub.app.mcp.settings_file import Scope, remove
+from hub.app.setup import find_sources
+from hub.cli.examples import examples
+from hub.cli.layout import paragraph, show
+from hub.cli.options import Directory
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=examples("hub mcp remove time", "hub mcp remove tickets --scope project"))
+def remove_server(
+    name: Annotated[str, typer.Argument(help="The server's name.")],
+    *,
+    scope: Annotated[
+        Scope | None, typer.Option(help="Whose settings, where several have it.")
+    ] = None,
+    directory: Directory = Path(),
+) -> None:
+    """Take a server out of the settings."""
+    removed = remove(find_sources(directory), name, scope=scope)
+    show(paragraph(f"Removed the server {removed.name} from {removed.path}."))
+    if removed.still:
+        show(paragraph(f"There still is a server of this name, from {removed.still}."))
