@@ -10,12 +10,15 @@ from typing import Any, Literal
 
 import anyio
 from mcp import MCPError, types
+from mcp.shared.dispatcher import ProgressFnT
 from pydantic import TypeAdapter, ValidationError
 
 from hub.connections.connection import Connection
 from hub.connections.faults import is_closed, is_unreached
 from hub.connections.link import Link
+from hub.connections.pending import Pending
 from hub.connections.results import outcome_of
+from hub.connections.sampling import Refused
 from hub.core.errors import ServerError
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext
@@ -87,27 +90,29 @@ async def _once(
         return _error(f"{str(error).rstrip('.')}. The call did not run.", "server_unavailable")
     if refusal := link.life.judge.refusal(tool):
         return _error(refusal, "quarantined")
-    params = types.CallToolRequestParams(name=tool, arguments=_encodable(arguments))
     limit = link.spec.call_timeout
     started = anyio.current_time()
-    with anyio.CancelScope(deadline=started + limit) as scope:
+    with (
+        anyio.CancelScope(deadline=started + limit) as scope,
+        connection.asking.requests.request(scope, context) as pending,
+    ):
 
         async def told(
             progress: float, total: float | None = None, message: str | None = None
         ) -> None:
-            latest = started + limit * HARD_MAXIMUM
-            scope.deadline = min(anyio.current_time() + limit, latest)
+            latest = started + limit * HARD_MAXIMUM + pending.waited
+            pending.extend(min(anyio.current_time() + limit, latest))
             context.progress(message or "", progress, total)
 
-        connection.calls += 1
         try:
-            try:
-                answer = await connection.client.session.send_request(
-                    types.CallToolRequest(params=params), _ANSWER, progress_callback=told
-                )
-            finally:
-                connection.done()
+            return outcome_of(await _sent(connection, tool, _encodable(arguments), pending, told))
+        except Refused as refused:
+            text = f"The tool asks for input and does not get it: {refused}. It was not completed."
+            return _error(text, "input_required")
         except MCPError as error:
+            if error.code == types.URL_ELICITATION_REQUIRED:
+                came = await connection.asking.sent_away(error, pending)
+                return _error(f"The tool was not completed: {came}.", "input_required")
             return await _refused(link, connection, error)
         except ValidationError as error:
             faults = "; ".join(fault["msg"] for fault in error.errors()[:3])
@@ -117,7 +122,6 @@ async def _once(
             )
         except (RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             return await _lost(link, connection)
-        return _outcome(answer)
     took = anyio.current_time() - started
     return _error(
         f"The tool gave no answer within {took:.3g} s and was cancelled; it may have run.",
@@ -125,14 +129,32 @@ async def _once(
     )
 
 
-def _outcome(answer: _Answer) -> ToolOutcome:
-    if isinstance(answer, types.CallToolResult):
-        return outcome_of(answer)
-    asked = ", ".join(answer.input_requests or {}) or "something"
-    return _error(
-        f"The tool asks for input that hub cannot give it ({asked:.200}); it was not completed.",
-        "input_required",
-    )
+async def _sent(
+    connection: Connection,
+    tool: str,
+    arguments: Any,
+    pending: Pending,
+    told: ProgressFnT,
+) -> types.CallToolResult:
+    """Send a call, and again with answers as long as the tool asks for something.
+
+    Raises:
+        Refused: it asks for what it does not get.
+    """
+
+    async def send(responses: types.InputResponses | None, state: str | None) -> _Answer:
+        params = types.CallToolRequestParams(
+            name=tool, arguments=arguments, input_responses=responses, request_state=state
+        )
+        request = types.CallToolRequest(params=params)
+        session = connection.client.session
+        return await session.send_request(request, _ANSWER, progress_callback=told)
+
+    connection.calls += 1
+    try:
+        return await connection.asking.resolve(pending, send)
+    finally:
+        connection.done()
 
 
 async def _refused(link: Link, connection: Connection, error: MCPError) -> ToolOutcome:

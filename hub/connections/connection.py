@@ -6,6 +6,7 @@ import anyio
 from mcp import Client
 from msgspec import Struct, field
 
+from hub.connections.asking import Asking
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
 from hub.core.ports import Clock
@@ -75,6 +76,8 @@ class Connection(Struct, eq=False):
     clock: Clock
     used: float
     """When the last call ended, on the clock's monotonic time."""
+    asking: Asking
+    """What the server asks while it is up."""
     calls: int = 0
     """How many calls are under way."""
     _ending: anyio.Event = field(default_factory=anyio.Event)

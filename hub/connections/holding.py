@@ -8,6 +8,7 @@ from mcp import Client, MCPError, types
 from mcp.client.session import LoggingFnT
 from msgspec import Struct
 
+from hub.connections.asking import Asking
 from hub.connections.changes import Changes
 from hub.connections.connection import Attempt, Connection
 from hub.connections.faults import is_closed
@@ -46,18 +47,22 @@ async def hold_connection(
         TimeoutError: the server did not come up before the attempt's limit.
         Exception: whatever else went wrong, in groups.
     """
-    spec, changes = wiring.spec, Changes(wiring.clock)
+    spec, place, changes = wiring.spec, wiring.place, Changes(wiring.clock)
+    asking = Asking(
+        spec, workspace=place.workspace, answers=place.answers, emit=place.emit, watch=watch
+    )
     with anyio.CancelScope(deadline=attempt.limit) as connecting:
         async with Client(
-            open_server(spec, wiring.place, watch),
+            asking.guarded(open_server(spec, place, watch)),
             mode=mode,
             client_info=types.Implementation(name="hub", version=__version__),
             logging_callback=wiring.logged,
             message_handler=changes.told,
             cache=None,
+            **asking.callbacks(),
         ) as client:
             clock = wiring.clock
-            connection = Connection(client, watch, attempt, clock, clock.monotonic())
+            connection = Connection(client, watch, attempt, clock, clock.monotonic(), asking)
             async with anyio.create_task_group() as group:
                 group.start_soon(changes.listen, client)
                 await changes.ready(client)

@@ -18,8 +18,10 @@ from hub.connections.sse import sse_transport
 from hub.connections.stdio import server_environment, stdio_transport
 from hub.connections.tokens import TokenStore
 from hub.connections.watch import Watch
+from hub.core.asking import Answers, NoAnswers
 from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
+from hub.core.events import Event
 from hub.core.ports import Clock
 from hub.core.servers import ServerSpec
 
@@ -46,6 +48,10 @@ class Place(Struct, frozen=True):
     tokens: TokenStore | None = None
     """Where sign-ins are kept; None when nobody is ever signed in."""
     clock: Clock = field(default_factory=SystemClock)
+    answers: Answers = field(default_factory=NoAnswers)
+    """Who answers what servers ask."""
+    emit: Callable[[Event], None] = lambda event: None
+    """Is told that they asked, where that belongs to no call."""
 
 
 def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:

@@ -16,6 +16,7 @@ from hub.connections.opening import Place
 from hub.connections.reading import get_prompt, read_resource
 from hub.connections.records import Records
 from hub.connections.tokens import TokenStore
+from hub.core.asking import Answers, NoAnswers
 from hub.core.errors import ServerError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
@@ -50,14 +51,16 @@ class ServerPool:
         idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
         pins: Pins | None = None,
         tokens: TokenStore | None = None,
+        answers: Answers | None = None,
     ) -> None:
         """Take the servers in.
 
         ``protocols`` tells which version a server spoke the last time, where no record does;
         ``records`` keeps what becomes of them; ``idempotent`` says whether a call of a tool was
-        approved as one that may be repeated; ``tokens`` holds the sign-ins at remote servers.
+        approved as one that may be repeated; ``tokens`` holds the sign-ins at remote servers;
+        ``answers`` answers what servers ask.
         """
-        place = Place(workspace, env, resolve, tokens, clock)
+        place = Place(workspace, env, resolve, tokens, clock, answers or NoAnswers(), emit)
         self._families = {
             spec.name: Family(
                 spec,
