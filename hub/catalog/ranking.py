@@ -19,9 +19,7 @@ OTHER_ACT = 0.15
 SAME_ACT = 1.2
 """Weight of a verb that is another word for one in the name."""
 
-_WORD = re.compile(
-    r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+"
-)
+_WORD = re.compile(r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|[0-9]+")
 _ACTS = (
     "list get show read view fetch retrieve display see describe find search look query what who",
     "create add new make write insert",

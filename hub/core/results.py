@@ -7,6 +7,9 @@ from hub.core.messages import ToolOutcome
 READ_RESULT = "read_result"
 """The tool that reads what was kept; it is offered once an agent has seen a handle."""
 
+HANDS_ON = frozenset({"resources"})
+"""The hub's own tools that hand on what servers say, so that their results are as long."""
+
 
 class Shelf(Protocol):
     """Keeps what is too large for a conversation, for one session tree."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hub.core.messages import ToolOutcome
 from hub.core.ports import Tool
-from hub.core.results import Shelf
+from hub.core.results import HANDS_ON, Shelf
 from hub.pipeline.arguments import UnusableSchema, found_errors
 
 SMALL = 16_384
@@ -24,7 +24,7 @@ async def finished(outcome: ToolOutcome, tool: Tool, shelf: Shelf) -> ToolOutcom
     Once a tool has run its result is not lost, so that a cancel waits until this is done.
     """
     schema = getattr(tool, "output_schema", None)
-    size, own = _size(outcome), not tool.spec.server
+    size, own = _size(outcome), not tool.spec.server and tool.spec.name not in HANDS_ON
 
     def finish() -> ToolOutcome:
         return shelf.shape(_checked(outcome, schema, size), own=own)
