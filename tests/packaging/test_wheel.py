@@ -1,6 +1,7 @@
 """The wheel, installed into an empty environment outside of the checkout, is whole."""
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 SCRIPT = """
 script: 1
 turns:
@@ -74,7 +76,7 @@ def test_the_wheel_installs_no_top_level_name_but_ours(wheel: Path) -> None:
 
 @pytest.mark.timeout(400)
 def test_an_installed_hub_works_far_from_the_checkout(installed: Path, tmp_path: Path) -> None:
-    """It lists the shipped team, runs a script over the bundled servers, and starts them alone."""
+    """It lists the shipped team, runs scripts and the README's program, and starts the servers."""
     work = tmp_path / "work"
     work.mkdir()
     (work / "s.yaml").write_text(SCRIPT)
@@ -84,5 +86,7 @@ def test_an_installed_hub_works_far_from_the_checkout(installed: Path, tmp_path:
         assert role in listed
     assert "seen ./" in run(installed / "hub", "run", "go", "--model", "script:s.yaml", **where)
     assert run(installed / "hub", "--version", **where).startswith("hub ")
+    [program] = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    assert "done Hello!" in run(installed / "python", "-c", program, **where)
     for server in ("files", "shell", "notes"):
         assert "--root" in run(installed / f"hub-server-{server}", "--help", **where)
