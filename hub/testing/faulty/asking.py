@@ -6,11 +6,30 @@ import queue
 
 from hub.testing.faulty.calls import Call
 from hub.testing.faulty.results import text_result
-from hub.testing.faulty.rpc import Message
+from hub.testing.faulty.rpc import Message, RpcError
 
 _SCHEMA: Message = {"type": "object", "properties": {"colour": {"type": "string"}}}
 
+_FORM: Message = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 2},
+        "age": {"type": "integer", "minimum": 0},
+        "size": {"type": "string", "enum": ["s", "m"], "enumNames": ["Small", "Medium"]},
+        "toppings": {
+            "type": "array",
+            "items": {"anyOf": [{"const": "c", "title": "Cheese"}, {"const": "o"}]},
+        },
+        "news": {"type": "boolean", "default": False},
+    },
+    "required": ["name", "size"],
+}
+
 _QUESTIONS: dict[str, Message] = {
+    "form": {
+        "method": "elicitation/create",
+        "params": {"message": "Your order, please.", "requestedSchema": _FORM},
+    },
     "elicitation": {
         "method": "elicitation/create",
         "params": {"mode": "form", "message": "Which colour?", "requestedSchema": _SCHEMA},
@@ -34,6 +53,8 @@ _QUESTIONS: dict[str, Message] = {
     },
 }
 
+_AWAY = -32042
+"""The error by which a server wants an address opened before it takes a call."""
 _PATIENCE = 0.05
 """Seconds between two looks whether the call was cancelled."""
 
@@ -54,7 +75,16 @@ class Questions:
         return True
 
     def put(self, call: Call, kind: str) -> Message | None:
-        """Ask over the back channel and wait; None when the call is cancelled meanwhile."""
+        """Ask over the back channel and wait; None when the call is cancelled meanwhile.
+
+        With the kind ``again``, ask for an answer of the model six times.
+        """
+        if kind == "again":
+            answers = [self._asked(call, "sampling") for _ in range(6)]
+            return None if None in answers else answers[-1]
+        return self._asked(call, kind)
+
+    def _asked(self, call: Call, kind: str) -> Message | None:
         key = f"server-{next(self._ids)}"
         answers = self._open[key] = queue.SimpleQueue()
         call.outlet.send({"jsonrpc": "2.0", "id": key, **_QUESTIONS[kind]})
@@ -68,9 +98,17 @@ class Questions:
         return None
 
 
+def send_away() -> RpcError:
+    """The error that sends the user to an address, in the way of either era."""
+    question = {**_QUESTIONS["url"]["params"]}
+    return RpcError(_AWAY, "Sign in first", {"elicitations": [question]})
+
+
 def ask_by_reply(call: Call, kind: str) -> Message:
     """Ask by an `input_required` result; the repeated call brings the answers."""
     answers = call.params.get("inputResponses")
+    if kind == "again":
+        kind, answers = "sampling", None
     if answers is not None:
         return text_result(json.dumps({"result": answers.get(kind)}))
     question = {kind: _QUESTIONS[kind]}

@@ -189,7 +189,7 @@ FAMILIES: dict[str, tuple[Knob, ...]] = {
         _switch("non_utf8_result", "answers with a byte that is not UTF-8", "H17"),
         Knob("ask",
             "asks the client this in the middle of every echo, whatever the client can do",
-            "elicitation|url|roots|sampling", "elicitation", "H30, A27"),
+            "elicitation|form|url|away|roots|sampling|again", "elicitation", "H30, A27"),
     ),
     "http": (
         Knob("http_status", "answers every POST with this status and no JSON-RPC", "CODE", 503),

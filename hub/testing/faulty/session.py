@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from hub.testing.faulty.asking import Questions, ask_by_reply
+from hub.testing.faulty.asking import Questions, ask_by_reply, send_away
 from hub.testing.faulty.calls import Call
 from hub.testing.faulty.extras import CHANGED, prompts_page, resources_page, templates_page
 from hub.testing.faulty.handshake import discover, initialize
@@ -134,6 +134,8 @@ class Session:
     def ask(self, call: Call) -> Message | None:
         """Ask the client what the knob `ask` says, in the way of its era."""
         kind = self._knobs.text("ask")
+        if kind == "away":
+            raise send_away()
         return ask_by_reply(call, kind) if self.modern else self._questions.put(call, kind)
 
     def _listening(self) -> list[_Stream]:
