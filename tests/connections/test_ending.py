@@ -175,3 +175,74 @@ async def test_a_cancelled_pool_ends_its_servers(tmp_path: Path):
             await anyio.sleep(60)
     (start,) = log.events("start")
     assert not is_running(start["pid"])
+
+
+KILL_DRIVER = """
+import sys
+from pathlib import Path
+import anyio
+from msgspec.structs import replace
+from hub.testing.clock import FakeClock
+from tests.connections.pools import called_by, faulty, open_pool
+async def main():
+    log, mode, *knobs = sys.argv[1:]
+    spec = faulty("a", *knobs, log=Path(log), start=0.2 if mode == "warming" else 15)
+    clock = None
+    if mode == "agents":
+        spec = replace(spec, stateful="per-agent")
+    if mode == "idle":
+        spec, clock = replace(spec, idle_timeout=60.0), FakeClock()
+    async with open_pool(spec, workspace=Path(log).parent, clock=clock) as pool:
+        if mode == "starting":
+            pool.warm()
+        else:
+            for agent in ("lead", "lead/worker#1"):
+                await called_by(pool, agent, "a", "whoami")
+        if clock is not None:
+            await clock.wait_for_sleepers()
+            clock.advance(61)
+        print("ready", flush=True)
+        await anyio.sleep(60)
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("mode", ["starting", "warming", "agents", "idle"])
+async def test_a_kill_of_the_hub_leaves_nobody_behind_in_any_state(tmp_path: Path, mode: str):
+    """Between fork and handshake, late, one process an agent, on the way to idle (H9, A47)."""
+    log = FaultyLog(tmp_path / "log")
+    knobs = ["grandchild=group", "ignore_eof", "ignore_term"]
+    knobs += ["mute"] if mode == "warming" else ["slow_start=30"] if mode == "starting" else []
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", KILL_DRIVER, str(tmp_path / "log"), mode, *knobs]
+    hub = await anyio.open_process(command, cwd=root, stdin=None, stderr=None)
+    try:
+        with anyio.fail_after(25):
+            assert hub.stdout is not None
+            assert (await hub.stdout.receive()).startswith(b"ready")
+            spawned = await log.wait_for("spawned", count=2 if mode == "agents" else 1)
+            hub.kill()
+            await hub.wait()
+            for event in spawned:
+                await wait_until_gone(event["child"])
+                await wait_until_gone(event["pid"])
+    finally:
+        if hub.returncode is None:
+            hub.kill()
+        await hub.aclose()
+        log.end_spawned()
+
+
+async def test_the_hub_killed_in_the_moment_of_a_start_leaves_nobody_behind(tmp_path: Path):
+    """SIGKILL as soon as the first byte of the server's life is seen (H9)."""
+    root = Path(__file__).parents[2]
+    for turn in range(5):
+        log = FaultyLog(tmp_path / f"log{turn}")
+        knobs = ["ignore_eof", "ignore_term", "slow_start=30"]
+        command = [sys.executable, "-c", KILL_DRIVER, str(tmp_path / f"log{turn}"), "starting"]
+        hub = await anyio.open_process([*command, *knobs], cwd=root, stdin=None, stderr=None)
+        with anyio.fail_after(20):
+            (start,) = await log.wait_for("start")
+            hub.kill()
+            await hub.aclose()
+            await wait_until_gone(start["pid"])
