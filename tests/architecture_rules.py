@@ -92,6 +92,10 @@ QUICK_COMMANDS = (
     ("sessions", "list"),
     ("config", "show"),
     ("trust", "--show"),
+    ("mcp", "import"),
+    ("mcp", "add", "x", "--", "y"),
+    ("mcp", "remove", "--help"),
+    ("mcp", "list"),
 )
 """Commands that must start without any of ``SLOW``; those that do not exist yet are passed over."""
 

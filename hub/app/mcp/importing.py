@@ -167,7 +167,7 @@ def plan_import(sources: Sources, wanted: str, choices: Choices) -> Plan:
     for name, (entry, origin) in entries.items():
         cleaned = without_secrets(name, entry, names, choices.keep)
         one = Planned(name, origin, "add", cleaned.entry, hidden=cleaned.hidden)
-        planned.append(_judged(sources, one, target, existing, choices))
+        planned.append(_judged(sources, one, existing, choices))
     return Plan(target, choices.scope, choices.keep, tuple(planned), tuple(notices))
 
 
@@ -186,18 +186,18 @@ def carry_out(plan: Plan) -> None:
 
 
 def _judged(
-    sources: Sources, one: Planned, target: Path, existing: Mapping[str, Any], choices: Choices
+    sources: Sources, one: Planned, existing: Mapping[str, Any], choices: Choices
 ) -> Planned:
     def as_state(state: State, why: str) -> Planned:
         return Planned(one.name, one.origin, state, one.entry, why, one.hidden)
 
     if existing.get(one.name) == one.entry:
-        return as_state("same", f"it stands in {target} already")
+        return as_state("same", "it stands there already")
     try:
         require_usable(sources, one.name, one.entry, choices.scope)
     except ConfigError as error:
         return as_state("unusable", error.message.partition("\n")[0])
-    clash = clash_of(target, existing, one.name)
+    clash = clash_of(existing, one.name)
     if not clash:
         return one
     return as_state("replace", "") if choices.replace else as_state("clash", clash)

@@ -32,7 +32,11 @@ _SHAPED = re.compile(
     r"|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|eyJ[\w-]+\.[\w-]+\.[\w-]*|ya29\.[\w-]{20,}"
 )
 _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_+=.~-]{32,}")
-_LOGIN = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]+(?=@)")
+_HARMLESS = re.compile(
+    r"(?:type|mode|method|url|uri|host|port|name|file|path|dir|id|user|scopes?|limit|ttl)$",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"(?<=://)[^/@\s:$]*:[^/@\s$]+(?=@)")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|token|bearer|ApiKey)\s+")
 _OPTION = re.compile(r"(--?[A-Za-z][\w.-]*)=(.+)", re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
@@ -66,7 +70,8 @@ class Names(Struct):
 
     def for_value(self, wanted: str, server: str, value: str) -> str:
         """Return a name for a secret: as wanted, or with the server before it."""
-        longer = f"{server}_{wanted}"
+        begins = _variable(wanted).startswith(f"{_variable(server)}_")
+        longer = wanted if begins else f"{server}_{wanted}"
         for name in map(_variable, (wanted, longer, *(f"{longer}_{n}" for n in range(2, 99)))):
             known = self.taken.get(name) or self.environ.get(name) or value
             if known == value:
@@ -150,10 +155,10 @@ class _Cleaning:
         def parameter(match: re.Match[str]) -> str:
             if not _is_secret(match[1], match[2]):
                 return match[0]
-            return f"{match[1]}={self._hide('url', match[1], match[2])}"
+            return f"{match[1]}={self._hide(f'url ({match[1]})', match[1], match[2])}"
 
         found = _PARAMETER.sub(parameter, url)
-        return _LOGIN.sub(lambda match: self._hide("url", "login", match[0]), found)
+        return _LOGIN.sub(lambda match: self._hide("url (login)", "login", match[0]), found)
 
     def _hide(self, key: str, wanted: str, value: str, *, own_name: bool = False) -> str:
         """Note a secret and return the reference that takes its place."""
@@ -169,7 +174,9 @@ def _is_secret(name: str, value: str) -> bool:
     if _SHAPED.search(value) or _LOGIN.search(value) or _MIXED.fullmatch(value):
         return True
     named = _NAMED.search(name) or _JOINED.search(name)
-    return bool(named) and not value.isdecimal() and not _looks_like_place(value)
+    if not named or _HARMLESS.search(name):
+        return False
+    return not value.isdecimal() and not _looks_like_place(value)
 
 
 def _looks_like_place(value: str) -> bool:

@@ -62,16 +62,16 @@ def add_server(
     path = file_of(sources, scope)
     require_usable(sources, name, entry, scope)
     existing = server_entries(path)
-    if not replace and (clash := clash_of(path, existing, name)):
+    if not replace and (clash := clash_of(existing, name)):
         raise UsageError(clash, where=str(path), remedy="Take another name, or give --replace.")
     put_servers(path, {name: entry}, private=scope != "project")
     return Added(name, path, name in existing, scope != "user")
 
 
-def clash_of(path: Path, existing: Mapping[str, Any], name: str) -> str:
+def clash_of(existing: Mapping[str, Any], name: str) -> str:
     """Return why a name is taken; empty when it is free."""
     if name in existing:
-        return f"there is a server {name!r} in {path} already"
+        return f"there is a server {name!r} already"
     return f"{name!r} is a server of the hub itself" if name in BUNDLED else ""
 
 

@@ -10,7 +10,9 @@ from hub.app.mcp.settings_file import Scope, add_server
 from hub.app.setup import find_sources
 from hub.cli.examples import examples
 from hub.cli.layout import marked, paragraph, show
+from hub.cli.mcp.words import place
 from hub.cli.options import Directory
+from hub.core.team import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -53,9 +55,11 @@ def add(
     """Write a server into the settings."""
     entry = entry_of(Told(url, command or (), env or (), header or (), transport))
     secrets = literal_secrets(entry, scope)
-    added = add_server(find_sources(directory), name, entry, scope=scope, replace=replace)
+    sources = find_sources(directory)
+    added = add_server(sources, name, entry, scope=scope, replace=replace)
+    where = place(Origin(scope, str(added.path)), sources.project)
     verb = "Replaced" if added.replaced else "Added"
-    show(paragraph(f"{verb} the server {added.name} in {added.path}."))
+    show(paragraph(f"{verb} the server {added.name} in {where}."))
     for key in secrets:
         words = f"{key} is written out there; a reference such as ${{env:NAME}} would keep it out"
         show(marked("!", "yellow", words))

@@ -129,7 +129,7 @@ def _listed(found: list[Source], project: Path) -> list[str]:
 
 
 def _summary(source: Source) -> str:
-    left_out = f"({plural(source.left_out, 'entry')[:-1]} left out)" if source.left_out else ""
+    left_out = f"({source.left_out} left out)" if source.left_out else ""
     return " ".join(filter(None, (", ".join(source.servers), left_out))) or "none"
 
 

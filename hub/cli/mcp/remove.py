@@ -9,7 +9,9 @@ from hub.app.mcp.settings_file import Scope, remove
 from hub.app.setup import find_sources
 from hub.cli.examples import examples
 from hub.cli.layout import paragraph, show
+from hub.cli.mcp.words import place
 from hub.cli.options import Directory
+from hub.core.team import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -24,7 +26,9 @@ def remove_server(
     directory: Directory = Path(),
 ) -> None:
     """Take a server out of the settings."""
-    removed = remove(find_sources(directory), name, scope=scope)
-    show(paragraph(f"Removed the server {removed.name} from {removed.path}."))
+    sources = find_sources(directory)
+    removed = remove(sources, name, scope=scope)
+    where = place(Origin("", str(removed.path)), sources.project)
+    show(paragraph(f"Removed the server {removed.name} from {where}."))
     if removed.still:
         show(paragraph(f"There still is a server of this name, from {removed.still}."))
