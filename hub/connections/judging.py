@@ -19,9 +19,11 @@ class Judge:
         self._spec = spec
         self._pins = pins
         self._emit = emit
+        self._listing: ServerListing | None = None
 
     def look(self, listing: ServerListing) -> None:
         """Take in what the server says of itself from now on."""
+        self._listing = listing
         if self._pins is None:
             return
         held = self._pins.check(self._spec, listing)
@@ -31,6 +33,9 @@ class Judge:
 
     def refusal(self, tool: str) -> str:
         """Return why a tool may not be called now, for the model; empty when it may."""
+        if tool in self.held.tools and self._listing is not None:
+            # Somebody may have accepted it since.
+            self.look(self._listing)
         why = self.held.tools.get(tool)
         if why is None:
             return ""

@@ -104,7 +104,7 @@ async def test_a_tool_that_went_and_came_back_otherwise_is_held_back(tmp_path: P
 
 
 async def test_what_is_held_back_cannot_be_called_and_the_rest_can(tmp_path: Path) -> None:
-    """H50: a caller that knows the name from before gets the reason and the remedy."""
+    """H50: the reason and the remedy are told; what somebody accepts meanwhile can be called."""
     spec = changing(tmp_path, "change@2-=annotations")
     assert not await listed(spec, tmp_path)
     async with opened(spec, tmp_path) as (pool, _):
@@ -114,6 +114,8 @@ async def test_what_is_held_back_cannot_be_called_and_the_rest_can(tmp_path: Pat
         assert "did not run" in outcome.text
         assert "hub mcp approve own/echo" in outcome.text
         assert not (await called(pool, "own", "add", a=1, b=2)).is_error
+        PinStore(tmp_path / "state", project=tmp_path).forget(spec)
+        assert not (await called(pool, "own", "echo", text="hello")).is_error
 
 
 async def test_a_change_in_the_middle_of_a_connection_is_held_back_from_then_on(

@@ -243,6 +243,30 @@ def test_a_users_own_entry_needs_no_record(clone: Repository) -> None:
     assert found["own"] == "none"
 
 
+def test_a_server_of_another_client_needs_an_approval_whatever_is_trusted(
+    clone: Repository, tmp_path: Path
+) -> None:
+    """It was never meant for hub; once approved it may be started in every workspace."""
+    user = clone.root / "config" / "hub" / "config.yaml"
+    user.parent.mkdir(parents=True)
+    user.write_text("servers_from: [cursor]\n", encoding="utf-8")
+    cursor = clone.root / ".cursor" / "mcp.json"
+    cursor.parent.mkdir()
+    text = json.dumps({"mcpServers": {"theirs": {"command": "their-server"}}})
+    cursor.write_text(text, encoding="utf-8")
+    trust(trust_state(clone.path, environ=clone.environ), environ=clone.environ)
+    setup = clone.setup()
+    assert [spec.name for spec in setup.pending] == ["theirs"]
+    assert "theirs" not in setup.loaded.settings.servers
+    assert "own" in setup.loaded.settings.servers
+    approve_server(setup.pending[0], setup)
+    assert "theirs" in clone.setup().loaded.settings.servers
+    other = tmp_path / "other"
+    other.mkdir()
+    there = load_setup(other, find_sources(other, environ=clone.environ))
+    assert "theirs" in there.loaded.settings.servers
+
+
 def test_records_are_private_and_only_the_users(clone: Repository) -> None:
     """One file in the state folder, readable by its owner; nothing is written into the project."""
     before = sorted(path.name for path in clone.path.iterdir())
