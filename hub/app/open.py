@@ -39,6 +39,7 @@ from hub.core.jobs import Denials
 from hub.core.ledger import Ledger
 from hub.core.servers import ServerSpec
 from hub.core.team import Edge, Grant, PermissionMode, Role
+from hub.dispatch.caps import Caps, in_process
 from hub.models.registry import Models
 from hub.permissions.policy import Effect, Rule
 from hub.pipeline.arguments import schema_errors
@@ -169,15 +170,8 @@ async def _hub(
     models_of = RoleModels(setup, models)
     root_model = models_of.model(start.role)
     require_reach(setup, start.role, models_of.model)
-    offered = offers(loaded, setup.workspace, sys.platform)
-    ruled, unset = with_values(specs, loaded.sources.environ)
-    catalog = await build_catalog(
-        ruled, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
-    )
-    tell_held_back(catalog, servers)
-    live = LiveCatalog(catalog, ruled, servers=servers, offers=offered, pins=servers.pins)
-    news.follow = live.heard
-    servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
+    live = await _live(setup, specs, servers)
+    catalog, news.follow = live.catalog, live.heard
     require_tools(setup, start.role, catalog)
     run = Run(
         workspace=setup.workspace,
@@ -196,12 +190,35 @@ async def _hub(
         release=servers.release,
         desk=desk_for(loaded, start.shelf, catalog.tools, news.ailment),
         bundled=bundled_servers(loaded),
+        caps=Caps(anyio.CapacityLimiter(loaded.settings.jobs.in_tree), in_process()),
+        answer_seconds=loaded.settings.jobs.answer_seconds,
     )
     grant = grant_for(start.role, mode=start.mode)
     granted = run.offered(grant, start.role)
-    catalog.problems += unset
     catalog.problems += refusals(run.tools, grant, models_of.profile(start.role))
     catalog.problems += run.desk.problems(granted)
+    seat = _seat(start, grant)
+    init = _init(start, specs, catalog, root_model.name, list(granted))
+    return Hub(
+        run=run, seat=seat, init=init, servers=servers, live=live, news=news, stored=start.stored
+    )
+
+
+async def _live(setup: Setup, specs: list[ServerSpec], servers: LazyServers) -> LiveCatalog:
+    """Put the catalog together, and leave servers whose tools were cached to be compared."""
+    offered = offers(setup.loaded, setup.workspace, sys.platform)
+    ruled, unset = with_values(specs, setup.loaded.sources.environ)
+    catalog = await build_catalog(
+        ruled, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
+    )
+    catalog.problems += unset
+    tell_held_back(catalog, servers)
+    servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
+    return LiveCatalog(catalog, ruled, servers=servers, offers=offered, pins=servers.pins)
+
+
+def _seat(start: _Start, grant: Grant) -> Seat:
+    """Return the place of the root, with what its session has come to so far."""
     seat = Seat(
         role=start.role,
         session=start.session,
@@ -218,10 +235,7 @@ async def _hub(
         seat.numbers = count(start.stored.jobs + 1)
         start.stored.spent.charge_to(seat.ledger)
         seat.loaded = start.stored.loaded
-    init = _init(start, specs, catalog, root_model.name, list(granted))
-    return Hub(
-        run=run, seat=seat, init=init, servers=servers, live=live, news=news, stored=start.stored
-    )
+    return seat
 
 
 def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:
