@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 from msgspec import Struct
 
+from hub.app.asking import RunAnswers
 from hub.app.desk import desk_for, root_of, shelf_for
 from hub.app.faults import one_fault
 from hub.app.hub import Hub, News
@@ -83,6 +84,8 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
     loaded = start.setup.loaded
     specs = server_specs(loaded)
     environ = loaded.sources.environ
+    asker = start.options.asker or NobodyToAsk()
+    answers = RunAnswers(start.options.elicitor or NobodyToAsk(), asker)
     servers = LazyServers(
         specs,
         workspace=start.setup.workspace,
@@ -93,12 +96,13 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         cache=ListingCache(loaded.sources.paths.cache / "catalog"),
         state=loaded.sources.paths.state,
         pins=pin_store(start.setup),
+        answers=answers,
     )
     try:
         async with one_fault(), anyio.create_task_group() as group:
             group.start_soon(servers.own)
             try:
-                yield await _hub(start, specs, servers, models, news)
+                yield await _hub(start, specs, servers, models, news, answers)
             finally:
                 servers.stop()
     finally:
@@ -182,7 +186,8 @@ async def _hub(
         ),
         store=start.store,
         clock=SystemClock(),
-        asker=start.options.asker or NobodyToAsk(),
+        asker=answers.asker,
+        at_work=answers.at_work,
         model_for=models_of.model,
         profile_for=models_of.profile,
         derive=_deriver(start.mode),
@@ -235,6 +240,7 @@ def _seat(start: _Start, grant: Grant) -> Seat:
         seat.numbers = count(start.stored.jobs + 1)
         start.stored.spent.charge_to(seat.ledger)
         seat.loaded = start.stored.loaded
+        seat.left = start.stored.left
     return seat
 
 

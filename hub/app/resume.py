@@ -1,23 +1,22 @@
 """Opens a stored session again: what its process left open is closed first, down the whole tree."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from hub.app.old_jobs import LOST, OldJobs
 from hub.app.spending import Spending, spent
 from hub.core import events as ev
 from hub.core.conversation import Conversation
-from hub.core.jobs import Failure, JobResult
+from hub.core.jobs import Failure
 from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock
 from hub.core.results import Shelf
-from hub.dispatch.frame import result_outcome
+from hub.dispatch.board import Entry
 from hub.engine.feed import Feed, SessionJournal
 from hub.pipeline.path import result_event
 from hub.sessions.archive import SessionArchive
-
-LOST = "the process ended before this was done"
 
 
 class Stored(Struct):
@@ -34,6 +33,8 @@ class Stored(Struct):
     """What it and everything below it has used so far."""
     loaded: list[str] = field(default_factory=list)
     """Tools that joined those that were offered at first, in their order."""
+    left: list[Entry] = field(default_factory=list)
+    """Results of jobs that the agent has not been told."""
     ignored: list[str] = field(default_factory=list)
     """What in the log could not be read or was not legal."""
 
@@ -61,14 +62,16 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
         seq=log.last_seq,
         turn=turn,
     )
-    jobs = _Jobs(log.events)
+    jobs = OldJobs(log.events)
     for job in jobs.open:
+        child = store.read(job.child).events
         _settle_child(store, job, clock, shelf)
-        journal.note(jobs.lose(job))
+        journal.note(jobs.settle(job, child))
     unsettled = conversation.unsettled()
     for call, started in unsettled:
-        outcome = jobs.outcome(call.id) or _lost_call(started=started)
-        journal.note(result_event(call, shelf.shape(outcome, own=True)))
+        outcome, job_id = jobs.outcome(call.id) or (_lost_call(started=started), "")
+        shaped = replace(shelf.shape(outcome, own=True), delivers=(job_id,) if job_id else ())
+        journal.note(result_event(call, shaped))
     if _turn_is_open(log.events):
         error = Failure("lost", LOST).as_dict()
         journal.note(ev.TurnDone(outcome="lost", stop_reason="interrupted", error=error))
@@ -81,6 +84,7 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
         jobs=jobs.count,
         spent=spent(store, log.events),
         loaded=_loaded(log.events),
+        left=jobs.unheard(),
         ignored=ignored,
     )
 
@@ -108,45 +112,6 @@ def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf
     journal.note(ev.SessionDone(outcome="lost"))
 
 
-class _Jobs:
-    """The jobs of one session's log."""
-
-    def __init__(self, events: Iterable[ev.AnyEvent]) -> None:
-        self._started: dict[str, ev.JobStarted] = {}
-        self._results: dict[str, Mapping[str, Any]] = {}
-        for event in events:
-            match event:
-                case ev.JobStarted():
-                    self._started[event.job] = event
-                case ev.JobDone():
-                    self._results[event.job] = event.result
-                case _:
-                    pass
-
-    @property
-    def count(self) -> int:
-        """How many there were."""
-        return len(self._started)
-
-    @property
-    def open(self) -> list[ev.JobStarted]:
-        """Those that have no end."""
-        return [job for job in self._started.values() if job.job not in self._results]
-
-    def lose(self, job: ev.JobStarted) -> ev.JobDone:
-        """End a job as lost."""
-        done = _lost_job(job)
-        self._results[job.job] = done.result
-        return done
-
-    def outcome(self, call_id: str) -> ToolOutcome | None:
-        """Return what a dispatch call came to, if it became a job: a report is not lost."""
-        for job in self._started.values():
-            if job.call_id == call_id:
-                return result_outcome(self._results[job.job])
-        return None
-
-
 def _lost_call(*, started: bool) -> ToolOutcome:
     state = "it may have run" if started else "it was not run"
     text = f"The process ended before this call had a result; {state}."
@@ -159,25 +124,6 @@ def _turn_is_open(events: Iterable[ev.AnyEvent]) -> bool:
         if isinstance(event, ev.TurnStarted | ev.TurnDone):
             is_open = isinstance(event, ev.TurnStarted)
     return is_open
-
-
-def _lost_job(job: ev.JobStarted) -> ev.JobDone:
-    result = JobResult(
-        job_id=job.job,
-        role=job.role,
-        outcome="lost",
-        stop_reason="interrupted",
-        session_id=job.child,
-        error=Failure("lost", LOST),
-    )
-    return ev.JobDone(
-        job=job.job,
-        role=job.role,
-        outcome="lost",
-        stop_reason="interrupted",
-        child=job.child,
-        result=result.as_dict(),
-    )
 
 
 def _nobody() -> Feed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hub.app.asking import AtWork
 from hub.app.desk import Desk
 from hub.app.views import fitted, view
 from hub.catalog.catalog import Catalog
@@ -96,6 +97,10 @@ class Run(Struct):
     """Names of the servers that come with the hub and go by their own names."""
     caps: Caps = field(default_factory=Caps)
     """How many jobs run at once."""
+    answer_seconds: float = 600.0
+    """How long a child waits for the answer to a question."""
+    at_work: dict[str, AtWork] = field(default_factory=dict)
+    """The agents that may have calls under way, by session."""
     feed: Feed = field(default_factory=Feed)
     """Where events go; one for each prompt of the user."""
 
@@ -128,10 +133,11 @@ class Run(Struct):
             note=lambda names: journal.note(ev.ToolsLoaded(names=names)),
             fit=lambda tool: fitted(tool, profile),
         )
+        policy = self._policy(seat)
         path = CallPath(
             tools,
             withheld=frozenset(self.tools) - frozenset(tools),
-            policy=self._policy(seat),
+            policy=policy,
             asker=self.asker,
             journal=journal,
             clock=self.clock,
@@ -140,7 +146,7 @@ class Run(Struct):
             offer=offer,
             allowed=seat.allowed,
         )
-        return Agent(
+        agent = Agent(
             model=self.model_for(seat.role),
             instructions=seat.role.instructions + (CHILD_RULES if seat.job else ""),
             offer=offer,
@@ -154,6 +160,8 @@ class Run(Struct):
             jobs=board if seat.role.dispatch or seat.left else None,
             final=final,
         )
+        self.at_work[seat.session] = AtWork(agent, policy, seat.allowed)
+        return agent
 
     async def run_child(self, job: Job, link: ParentLink, denials: Denials) -> TurnResult:
         """Run a dispatched job in a session of its own, to its end."""
@@ -182,6 +190,7 @@ class Run(Struct):
         finally:
             outcome = "cancelled" if result is None else result.outcome
             self.release(seat.path)
+            del self.at_work[seat.session]
             agent.journal.note(ev.SessionDone(outcome=outcome))
         return result
 
@@ -255,6 +264,7 @@ class Run(Struct):
             caps=self.caps,
             link=seat.link,
             offer_job_tools=offer_job_tools,
+            answer_seconds=self.answer_seconds,
             journal=journal,
             clock=self.clock,
             denials=seat.denials,

@@ -178,6 +178,15 @@ class Permissions(Section):
     """Patterns over model-facing tool names that never run."""
 
 
+class JobSettings(Section):
+    """How dispatched jobs are run."""
+
+    in_tree: Count = 256
+    """Jobs of one run that work at the same time; more wait their turn."""
+    answer_seconds: Seconds = 600.0
+    """Seconds that a child waits for the answer to a question."""
+
+
 class LimitSettings(Section):
     """What one agent may use; ``null`` means unbounded. A role may set its own."""
 
@@ -265,5 +274,7 @@ class Settings(Section):
     """How tools are offered to models."""
     results: ResultSettings = Field(default_factory=ResultSettings)
     """What becomes of large results."""
+    jobs: JobSettings = Field(default_factory=JobSettings)
+    """How dispatched jobs are run."""
     claude_agents: Switch = False
     """Also load the sub-agents of the project's ``.claude/agents`` as roles."""

@@ -7,6 +7,8 @@ from hub.core.messages import ToolOutcome
 READ_RESULT = "read_result"
 """The tool that reads what was kept; it is offered once an agent has seen a handle."""
 
+NOTE = "note: "
+"""How a warning begins that the log has and no model is told."""
 HANDS_ON = frozenset({"resources"})
 """The hub's own tools that hand on what servers say, so that their results are as long."""
 

@@ -26,8 +26,6 @@ from hub.dispatch.caps import Caps, Place
 from hub.dispatch.frame import result_outcome
 
 HOW_TO_ANSWER = "The child waits for your answer: call answer_job with its job_id."
-ANSWER_SECONDS = 600.0
-"""How long a child waits for an answer to its question."""
 
 
 class Dispatcher:
@@ -46,6 +44,7 @@ class Dispatcher:
         denials: Denials,
         numbers: Iterator[int],
         offer_job_tools: Callable[[], object],
+        answer_seconds: float,
     ) -> None:
         """Make the dispatcher; ``link`` leads to those above the parent, if there are any."""
         self._parent = parent
@@ -60,6 +59,7 @@ class Dispatcher:
         self._numbers = numbers
         self.offer_job_tools = offer_job_tools
         """Puts the tools for jobs on offer; called when there is a job to use them for."""
+        self._answer_seconds = answer_seconds
         self._edges: dict[str, anyio.CapacityLimiter] = {}
 
     def start(self, arguments: Mapping[str, Any], *, call_id: str) -> Entry:
@@ -124,7 +124,9 @@ class Dispatcher:
             started = self._clock.monotonic()
             self.board.change(entry, "running")
             if place.held:
-                turn = await self._run_child(job, _Link(self.board, entry, place))
+                turn = await self._run_child(
+                    job, _Link(self.board, entry, place, self._answer_seconds)
+                )
         finally:
             place.give()
             elapsed = round((self._clock.monotonic() - started) * 1000)
@@ -143,16 +145,17 @@ class Dispatcher:
 class _Link:
     """The way from a job to its parent."""
 
-    def __init__(self, board: JobBoard, entry: Entry, place: Place) -> None:
+    def __init__(self, board: JobBoard, entry: Entry, place: Place, seconds: float) -> None:
         self._board = board
         self._entry = entry
         self._place = place
+        self._seconds = seconds
 
     async def ask(self, question: str, options: Sequence[str]) -> Answered:
         """Put a question to the parent and wait for the answer, within a deadline."""
         asked = Asked(question, tuple(options))
         self._board.ask(self._entry, asked)
-        with anyio.move_on_after(ANSWER_SECONDS):
+        with anyio.move_on_after(self._seconds):
             async with self._place.while_waiting():
                 await asked.answered.wait()
         if not asked.answered.is_set():

@@ -58,6 +58,12 @@ def result_message(result: Mapping[str, Any]) -> str:
     return message
 
 
+def started_message(job: str, role: str) -> str:
+    """Return how a parent is told of a job that works while it goes on."""
+    body = json.dumps({"job_id": job, "role": role, "state": "running"})
+    return f"<dispatch_started>\n{body}\n</dispatch_started>"
+
+
 def question_message(job: str, role: str, question: str, options: Sequence[str] = ()) -> str:
     """Return the question of a child as its parent reads it, escaped like a result."""
     given: dict[str, Any] = {"job_id": job, "role": role, "state": "waiting", "question": question}

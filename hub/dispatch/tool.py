@@ -9,12 +9,10 @@ from hub.core.team import Role
 from hub.core.text import one_line
 from hub.dispatch.build import Refusal
 from hub.dispatch.dispatcher import Dispatcher
+from hub.dispatch.frame import started_message
 
 DISPATCH = "dispatch"
-STARTED = (
-    "Job {job} ({agent}) works in the background; its result is told to you when it is there. "
-    "wait_jobs waits for it."
-)
+STARTED = "It works in the background; its result is told to you. wait_jobs waits for it."
 _DESCRIPTION_LIMIT = 90
 
 
@@ -63,7 +61,7 @@ class DispatchTool:
             return ToolOutcome(refusal.message, is_error=True, kind="dispatch_refused")
         if entry.background:
             self._dispatcher.offer_job_tools()
-            return ToolOutcome(STARTED.format(job=entry.id, agent=entry.agent))
+            return ToolOutcome(f"{started_message(entry.id, entry.role)}\n{STARTED}")
         await self._dispatcher.settled(entry)
         return self._dispatcher.heard(entry)
 

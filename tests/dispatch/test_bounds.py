@@ -76,8 +76,15 @@ async def test_a_child_is_offered_what_role_and_edge_both_leave_and_nothing_else
             record.agent: {tool["function"]["name"] for tool in record.body["tools"]}
             for record in server.requests
         }
-    assert offered["mid"] == {"files__read", "files__list", "dispatch", "report"}
-    assert offered["leaf"] == {"files__read", "files__list", "files__glob", "files__grep", "report"}
+    assert offered["mid"] == {"files__read", "files__list", "dispatch", "ask", "report"}
+    assert offered["leaf"] == {
+        "files__read",
+        "files__list",
+        "files__glob",
+        "files__grep",
+        "ask",
+        "report",
+    }
     assert "report" not in offered["lead"]
     assert [r.kind for r in of_type(events, "tool.result") if r.name == "shell__run"] == [
         "denied",
