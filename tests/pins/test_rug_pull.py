@@ -20,10 +20,12 @@ from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
 from hub.core.ports import Quarantine
 from hub.core.servers import ServerSpec
+from hub.pins.offer import offer_of
 from hub.pins.store import PinStore
-from hub.testing.faulty.launch import faulty_command
+from hub.testing.faulty.launch import FaultyLog, faulty_command, faulty_http, forget_sessions
 from hub.testing.serving import serve_model
-from tests.connections.pools import LIMIT, Heard, called, faulty
+from tests.connections.pools import LIMIT, Heard, called, faulty, over_http
+from tests.pins.listings import faulty_listing
 from tests.teams import ask, environment, of_type, team
 
 CHANGED = {
@@ -129,6 +131,23 @@ async def test_a_change_in_the_middle_of_a_connection_is_held_back_from_then_on(
         (told,) = await heard.wait_for(ev.ServerQuarantined)
         assert list(told.tools) == ["echo"]
         assert (await called(pool, "own", "echo", text="hello")).kind == "quarantined"
+
+
+async def test_a_session_that_begins_anew_is_judged_before_a_call_is_sent_again(
+    tmp_path: Path,
+) -> None:
+    """H50, H27: over HTTP the server forgets us, and is not as approved when we are back."""
+    log = FaultyLog(tmp_path / "log")
+    async with faulty_http(log=tmp_path / "log") as url:
+        spec = over_http("own", url)
+        async with opened(spec, tmp_path) as (pool, pins):
+            assert not (await called(pool, "own", "echo", text="hello")).is_error
+            pins.accept(spec, offer_of(faulty_listing("change=annotations"))[0])
+            await forget_sessions(url)
+            outcome = await called(pool, "own", "echo", text="hello")
+    assert outcome.kind == "quarantined"
+    assert "became read-only" in outcome.text
+    assert len(log.events("call")) == 1
 
 
 async def test_a_prompt_that_says_something_else_is_not_handed_on(tmp_path: Path) -> None:
