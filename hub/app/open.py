@@ -19,7 +19,7 @@ from hub.app.hub import Hub, News
 from hub.app.live import LiveCatalog
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
 from hub.app.pinned import held_parts, held_problems, pin_store, tell_held_back
-from hub.app.reach import require_reach, require_tools, rule_problems
+from hub.app.reach import not_for_users, require_reach, require_tools, rule_problems
 from hub.app.resume import Stored, reopen
 from hub.app.role_models import RoleModels
 from hub.app.run import Run, Seat
@@ -168,7 +168,12 @@ def _flag(key: str) -> str:
 
 
 async def _hub(
-    start: _Start, specs: list[ServerSpec], servers: LazyServers, models: Models, news: News
+    start: _Start,
+    specs: list[ServerSpec],
+    servers: LazyServers,
+    models: Models,
+    news: News,
+    answers: RunAnswers,
 ) -> Hub:
     setup, loaded = start.setup, start.setup.loaded
     models_of = RoleModels(setup, models)
@@ -251,14 +256,6 @@ def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:
     return derive
 
 
-def _not_for_users(role: Role) -> list[str]:
-    if role.user_facing:
-        return []
-    return [
-        f"role {role.name!r} is meant for a parent (user_facing is false); it has no report here"
-    ]
-
-
 def _init(
     start: _Start, specs: list[ServerSpec], catalog: Catalog, model: str, tools: list[str]
 ) -> InitInfo:
@@ -295,6 +292,6 @@ def _init(
             *catalog.problems,
             *held_problems(catalog),
             *rule_problems(start.setup, start.role, catalog),
-            *_not_for_users(start.role),
+            *not_for_users(start.role),
         ],
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hub.core.asking import Elicitation, Elicited, Elicitor
 from hub.core.ports import Answer, Asker, Question
 from hub.core.team import PermissionMode
 
@@ -33,6 +34,8 @@ class RunOptions(Struct, frozen=True):
     """A stored session, by id or unique prefix, that goes on."""
     asker: Asker | None = None
     """Who puts permission questions to a person; None means that there is nobody."""
+    elicitor: Elicitor | None = None
+    """Who puts questions of servers to a person; None means that there is nobody."""
     env: Mapping[str, str] | None = None
     """Environment to read settings and secrets from; None takes the process's own."""
 
@@ -95,8 +98,12 @@ class InitInfo(Struct, frozen=True):
 
 
 class NobodyToAsk:
-    """The Asker port where there is no person."""
+    """The Asker and the Elicitor port where there is no person."""
 
     async def ask(self, question: Question) -> Answer:
         """Answer at once that nobody could be asked."""
         return "nobody"
+
+    async def elicit(self, question: Elicitation) -> Elicited:
+        """Answer at once that nobody could be asked."""
+        return Elicited("nobody")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from hub.app.asking import PREFIX
 from hub.app.setup import Setup
 from hub.catalog.catalog import Catalog
 from hub.catalog.resources import RESOURCES
@@ -70,13 +71,22 @@ def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:
         require(list(check_tools(setup.book, role, names)))
 
 
+def not_for_users(role: Role) -> list[str]:
+    """Say of a role that is to answer a user that it is not meant for that; empty if it is."""
+    if role.user_facing:
+        return []
+    return [
+        f"role {role.name!r} is meant for a parent (user_facing is false); it has no report here"
+    ]
+
+
 def rule_problems(setup: Setup, start: Role, catalog: Catalog) -> list[str]:
     """Return the permission rules of the settings and of the roles in reach that do nothing.
 
     A rule for a tool that is held back does nothing now, but is no mistake.
     """
     held = [name for item in catalog.withheld for name in (item.name, *item.other_names)]
-    names = [*catalog.names(), *held]
+    names = [*catalog.names(), *held, *sampling_names(setup.loaded)]
     reach = roles_in_reach(setup.book, start)
     own = [rule for role in reach for rule in rules_of(setup.book, role)]
     rules = [*setup.loaded.rules(), *own]
@@ -90,6 +100,7 @@ def check_team(loaded: Loaded, book: RoleBook, tool_names: Collection[str]) -> l
     A finding about the settings has no role.
     """
     unlisted = unlisted_servers(loaded, tool_names)
+    tool_names = [*tool_names, *sampling_names(loaded)]
     found = check(book, tool_names, unlisted=unlisted)
     settings = [
         Finding("warning", "", words, rule.origin)
@@ -97,6 +108,12 @@ def check_team(loaded: Loaded, book: RoleBook, tool_names: Collection[str]) -> l
     ]
     errors = sum(finding.severity == "error" for finding in found)
     return [*found[:errors], *settings, *found[errors:]]
+
+
+def sampling_names(loaded: Loaded) -> list[str]:
+    """Return what rules call the answers of models to the servers that may ask for them."""
+    entries = loaded.settings.servers
+    return [f"{PREFIX}{name}" for name, entry in entries.items() if "sampling" in entry.may_ask]
 
 
 def unlisted_servers(loaded: Loaded, tool_names: Collection[str]) -> set[str]:

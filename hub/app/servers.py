@@ -14,6 +14,7 @@ from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import refresh_cache
 from hub.connections.records import FileRecords
 from hub.connections.tokens import TokenStore
+from hub.core.asking import Answers
 from hub.core.errors import ServerError
 from hub.core.events import Event, ServerQuarantined
 from hub.core.messages import ToolOutcome
@@ -54,11 +55,13 @@ class LazyServers:
         cache: ListingCache | None = None,
         state: Path | None = None,
         pins: PinStore | None = None,
+        answers: Answers | None = None,
     ) -> None:
         """Take the servers in.
 
         Records of what becomes of them and sign-ins are kept in the ``state`` folder, where one is
-        given; ``pins`` knows what was approved of each, and holds back everything else.
+        given; ``pins`` knows what was approved of each, and holds back everything else;
+        ``answers`` answers what servers ask.
         """
         self._specs = specs
         self._workspace = workspace
@@ -68,6 +71,7 @@ class LazyServers:
         self._told: dict[str, ServerQuarantined] = {}
         self._clock = clock
         self._records = None if state is None else FileRecords(state)
+        self._answers = answers
         self._tokens = None if state is None else TokenStore(state)
         self.pins = pins
         """What was approved of each server; None holds nothing back."""
@@ -99,6 +103,7 @@ class LazyServers:
                     protocols=self._protocols(),
                     records=self._records,
                     tokens=self._tokens,
+                    answers=self._answers,
                     idempotent=self._repeatable,
                     pins=self.pins,
                 ),

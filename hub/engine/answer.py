@@ -64,13 +64,36 @@ async def request_answer(
     return completion
 
 
+async def request_aside(agent: Agent, request: ModelRequest) -> Completion | LimitHit:
+    """Send a request that is no part of the conversation; it is charged, its answer is not noted.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    held = await _reserve(agent, request, last=False)
+    if isinstance(held, LimitHit):
+        return held
+    if agent.ledger.counts_tokens:
+        request = replace(request, max_output_tokens=held.output)
+    try:
+        async with agent.model.stream(request) as items:
+            async for item in items:
+                if isinstance(item, Completion):
+                    _settle(agent, request, item, held)
+                    return item
+    finally:
+        held.release()
+    raise RuntimeError(f"the stream of model {agent.model.name} ended without a completion")
+
+
 async def _reserve(agent: Agent, request: ModelRequest, *, last: bool) -> Reservation | LimitHit:
     ledger, model = agent.ledger, agent.model
     use: Use = "last" if last else "answer" if agent.duty is None else "work"
     if not ledger.counts_tokens:
         held = ledger.reserve(0, 0, use=use)
     else:
-        wanted, price = model.output_cap or UNKNOWN_OUTPUT, model.price or FREE
+        wanted = request.max_output_tokens or model.output_cap or UNKNOWN_OUTPUT
+        price = model.price or FREE
         weight = estimate_tokens(request)
         while (held := ledger.reserve(weight, wanted, price, use=use)) is None:
             await ledger.settled()

@@ -12,7 +12,7 @@ from hub.core.jobs import Denials, DeniedCall
 from hub.core.messages import ToolCall, ToolOutcome, ToolSpec
 from hub.core.offer import Offer
 from hub.core.ports import Asker, CallContext, Clock, Journal, Question, Tool
-from hub.core.results import READ_RESULT, Shelf
+from hub.core.results import HANDS_ON, READ_RESULT, Shelf
 from hub.permissions.policy import Policy, Ruling
 from hub.pipeline.arguments import BadArguments, coerce, parse_arguments, validate
 from hub.pipeline.finish import finished
@@ -78,7 +78,7 @@ class CallPath:
             shown = getattr(tool, "shown", dict)(arguments)
             await self._permit(tool.spec, call, shown)
             outcome = await self._reach(tool, call, arguments)
-            outcome = await finished(outcome, tool, self._shelf)
+            outcome = await finished(outcome, tool, self._shelf, own=self._is_own(tool.spec))
         except Refused as refused:
             outcome = self._shelf.shape(refused.outcome, own=True)
         return self._note(call, outcome, self._clock.monotonic() - started)
@@ -94,6 +94,12 @@ class CallPath:
         if outcome.kept or self._shelf.mentions(outcome.text):
             self._offer.load((READ_RESULT,))
         return outcome
+
+    def _is_own(self, spec: ToolSpec) -> bool:
+        """Say whether a tool came with the hub and bounds its results itself."""
+        if spec.server:
+            return spec.server in self._policy.bundled
+        return spec.name not in HANDS_ON
 
     def _find(self, call: ToolCall) -> Tool:
         tool = self._tools.get(call.name)
@@ -179,7 +185,8 @@ class CallPath:
                 )
             )
 
-        context = CallContext(self._journal.session, self._journal.agent, call.id, progress)
+        journal = self._journal
+        context = CallContext(journal.session, journal.agent, call.id, progress, journal.note)
         try:
             return await tool.call(arguments, context)
         except Exception as error:  # noqa: BLE001 - one tool call: its fault is a result, not ours
