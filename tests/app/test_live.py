@@ -87,7 +87,7 @@ def test_the_tool_for_resources_is_there_when_resources_are():
 
 
 async def test_a_run_uses_rules_aliases_gates_and_the_profile_of_its_model(tmp_path: Path) -> None:
-    """All together, over a real server and in the request of a model that is named like Gemini (H40)."""
+    """All together, over a real server, for a model that is named like Gemini (H40)."""
     workspace = tmp_path / "work"
     workspace.mkdir()
     command, arguments = faulty_command()
