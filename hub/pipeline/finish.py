@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hub.core.messages import ToolOutcome
 from hub.core.ports import Tool
-from hub.core.results import HANDS_ON, Shelf
+from hub.core.results import NOTE, Shelf
 from hub.pipeline.arguments import UnusableSchema, found_errors
 
 SMALL = 16_384
@@ -18,13 +18,16 @@ CHECKED = 262_144
 """Characters of a result whose structured content is checked; larger ones would take seconds."""
 
 
-async def finished(outcome: ToolOutcome, tool: Tool, shelf: Shelf) -> ToolOutcome:
+async def finished(
+    outcome: ToolOutcome, tool: Tool, shelf: Shelf, *, own: bool = False
+) -> ToolOutcome:
     """Return an outcome with its warnings, shaped for log and model.
 
-    Once a tool has run its result is not lost, so that a cancel waits until this is done.
+    Once a tool has run its result is not lost, so that a cancel waits until this is done. ``own``
+    says that the tool itself sees to the length of its results.
     """
     schema = getattr(tool, "output_schema", None)
-    size, own = _size(outcome), not tool.spec.server and tool.spec.name not in HANDS_ON
+    size = _size(outcome)
 
     def finish() -> ToolOutcome:
         return shelf.shape(_checked(outcome, schema, size), own=own)
@@ -47,11 +50,11 @@ def _warning(structured: Any, schema: Mapping[str, Any], size: int) -> str:
     if structured is None:
         return "the tool promises structured content and gave none"
     if size > CHECKED:
-        return "the structured content is too large to be checked against the tool's output schema"
+        return f"{NOTE}the structured content is too large to be checked against its schema"
     try:
         errors = found_errors(structured, schema, root="it")
     except UnusableSchema as error:
-        return f"the tool's output schema cannot be used: {error}"
+        return f"{NOTE}the tool's output schema cannot be used: {error}"
     if not errors:
         return ""
     return f"the structured content does not fit the tool's output schema: {'; '.join(errors)}"

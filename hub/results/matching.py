@@ -50,7 +50,9 @@ def find(pattern: "re.Pattern[str]", text: str, most: int) -> dict[str, Any]:
 
 def main() -> None:
     """Read a text, write what matches."""
-    with suppress(ImportError):  # where the system has no such limits, the hub's own has to do
+    with suppress(
+        ImportError, OSError, ValueError
+    ):  # where the system has no such limits, the hub's own has to do
         import resource
 
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))

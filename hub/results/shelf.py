@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hub.core.messages import KeptPart, ToolOutcome
-from hub.core.results import READ_RESULT
+from hub.core.results import NOTE, READ_RESULT
 from hub.core.text import cut_middle, without_surrogates
 from hub.results.blocks import storable_blocks
 from hub.results.preview import cut_json, cut_text, kind_of, parsed
@@ -18,7 +18,7 @@ DOUBLED = 4_000
 """Characters of structured content that the log keeps even where the text says the same."""
 WARNING_LENGTH = 300
 OWN = 50_000
-"""Characters of a result of the hub's own tools; those that may be long see to it themselves."""
+"""Characters of a result of tools that came with the hub; they bound their results themselves."""
 
 
 class Budget(Struct, frozen=True):
@@ -113,7 +113,8 @@ class _Shaping:
 
     def text(self, text: str, warnings: tuple[str, ...]) -> str:
         """Return what the model is told."""
-        beside = [*self._beside, *(f"[warning: {warning}]" for warning in warnings)]
+        told = [warning for warning in warnings if not warning.startswith(NOTE)]
+        beside = [*self._beside, *(f"[warning: {warning}]" for warning in told)]
         if len(text) <= self._budget.inline:
             return "\n".join([text, *beside]) if beside else text
         value = parsed(text)
@@ -126,13 +127,13 @@ class _Shaping:
             head = f"[This is a part of a result of {what}. {_how(handle)}]"
             return "\n".join([head, *beside, cut_text(text, limit)])
         what = f"{kind_of(value)} in {len(text):,} characters"
-        told = {
+        envelope = {
             "cut": f"This is a part of a result, {what}. {_how(handle)}",
             **({"handle": handle} if handle.startswith("res_") else {}),
             **({"also": beside} if beside else {}),
             "preview": cut_json(value, limit),
         }
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps(envelope, ensure_ascii=False)
 
     def _keep(self, part: str, data: bytes, media_type: str) -> str:
         """Keep a part and return its handle, or why there is none."""

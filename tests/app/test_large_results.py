@@ -219,3 +219,15 @@ async def test_a_cancelled_run_cancels_its_call_at_the_server(
             (cancel,) = await log.wait_for("cancel")
             (request,) = log.events("request", method="tools/call")
             assert cancel["id"] == request["id"]
+
+
+async def test_a_page_of_a_file_is_not_cut_a_second_time(tmp_path: Path, workspace: Path) -> None:
+    """The bundled servers give at most what a model is to read at once, and say how to go on."""
+    (workspace / "long.txt").write_text("a line of some length\n" * 3000, encoding="utf-8")
+    read = {"tool": "files__read", "args": {"path": "long.txt"}}
+    async with serve_model(script(read)) as server:
+        async with team(server, workspace, tmp_path) as hub:
+            _, events = await ask(hub, "go")
+    [result] = of_type(events, "tool.result")
+    assert len(result.text) > 30_000
+    assert not result.kept

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hub.testing.faulty.launch import faulty_http
+from hub.testing.faulty.launch import faulty_command, faulty_http
 from hub.testing.serving import ModelServer, serve_model
 from tests.teams import agents, ask, dispatch, lead_to, of_type, report, team, team_folder
 
@@ -163,3 +163,26 @@ async def test_a_search_without_a_budget_is_not_offered(tmp_path: Path, workspac
             await ask(hub, "go")
     assert len([name for name in names(server, 0) if name.startswith("far__")]) > 40
     assert "tool_search" not in names(server, 0)
+
+
+async def test_tools_of_a_server_that_crashed_are_marked(tmp_path: Path, workspace: Path) -> None:
+    """From the event of its failure on, until it is up again."""
+    command, arguments = faulty_command(EXTRA)
+    chosen = [
+        f"servers.far.command={command}",
+        f"servers.far.args={json.dumps(arguments)}",
+        SMALL,
+    ]
+    script = {
+        "script": 1,
+        "turns": [
+            {"calls": [{"tool": "far__crash", "args": {"code": 3}}]},
+            *searching("echo a text"),
+        ],
+    }
+    async with serve_model(script) as server:
+        async with team(server, workspace, tmp_path, assignments=chosen) as hub:
+            result, events = await ask(hub, "go")
+    assert [event.server for event in of_type(events, "server.failed")] == ["far"]
+    assert "- far__echo: " in result.text
+    assert "[its server does not work: " in result.text
