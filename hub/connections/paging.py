@@ -90,7 +90,9 @@ class _Reading(Struct):
     def _knows(self, page: Page) -> bool:
         """Say whether a page brings nothing new: the empty cursor of some means the beginning."""
         entries, members = page.entries(self.kind), self.found.members
-        return bool(entries) and all(
+        if not entries:
+            return page.next_cursor == ""
+        return all(
             isinstance(entry, dict)
             and members.get(str(entry.get(self.kind.identity))) == self.kind.read(entry)
             for entry in entries
