@@ -1,10 +1,10 @@
 """The jobs of a stored session: which have no end, what became of them, what the agent heard."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hub.core import events as ev
-from hub.core.jobs import REPORT_OUTCOME, Failure, JobResult, Report
+from hub.core.jobs import Failure, JobResult, Report
 from hub.core.messages import ToolOutcome, Usage
 from hub.dispatch.board import Entry
 from hub.dispatch.frame import result_outcome
@@ -47,7 +47,7 @@ class OldJobs:
         """Those that have no end."""
         return [job for job in self._started.values() if job.job not in self._results]
 
-    def settle(self, job: ev.JobStarted, child: Iterable[ev.AnyEvent]) -> ev.JobDone:
+    def settle(self, job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> ev.JobDone:
         """End a job by what its child's log says: with its report if it had come so far."""
         result = _result_of(job, child)
         self._results[job.job] = result.as_dict()
@@ -90,14 +90,20 @@ class OldJobs:
         return not job.background and job.call_id in self._answered
 
 
-def _result_of(job: ev.JobStarted, child: Iterable[ev.AnyEvent]) -> JobResult:
-    usage, report, turn = Usage(), None, None
+def accepted_report(events: Iterable[ev.AnyEvent]) -> Report | None:
+    """Return the report that a child had accepted; None when there is none."""
+    for event in events:
+        if isinstance(event, ev.ReportSubmitted) and event.valid:
+            return _report(event.report)
+    return None
+
+
+def _result_of(job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> JobResult:
+    usage, turn = Usage(), None
     for event in child:
         match event:
             case ev.UsageEvent():
                 usage = usage + Usage(event.input_tokens, event.output_tokens, requests=1)
-            case ev.ReportSubmitted() if event.valid:
-                report = report or _report(event.report)
             case ev.TurnDone():
                 turn = event
             case _:
@@ -108,22 +114,19 @@ def _result_of(job: ev.JobStarted, child: Iterable[ev.AnyEvent]) -> JobResult:
         "session_id": job.child,
         "usage": usage,
     }
-    if turn is not None and turn.outcome != "lost":
-        return JobResult(
-            outcome=turn.outcome,
-            stop_reason=turn.stop_reason,
-            report=report,
-            partial_text="" if report else turn.text,
-            error=Failure(**turn.error) if turn.error else None,
-            cost_usd=turn.cost_usd,
-            **known,
-        )
-    if report is not None:
-        return JobResult(
-            outcome=REPORT_OUTCOME[report.status], stop_reason="reported", report=report, **known
-        )
-    error = Failure("lost", LOST)
-    return JobResult(outcome="lost", stop_reason="interrupted", error=error, **known)
+    if turn is None or turn.outcome == "lost":
+        error = Failure("lost", LOST)
+        return JobResult(outcome="lost", stop_reason="interrupted", error=error, **known)
+    report = accepted_report(child)
+    return JobResult(
+        outcome=turn.outcome,
+        stop_reason=turn.stop_reason,
+        report=report,
+        partial_text="" if report else turn.text,
+        error=Failure(**turn.error) if turn.error else None,
+        cost_usd=turn.cost_usd,
+        **known,
+    )
 
 
 def _report(given: Mapping[str, Any]) -> Report:

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hub.app.old_jobs import LOST, OldJobs
+from hub.app.old_jobs import LOST, OldJobs, accepted_report
 from hub.app.spending import Spending, spent
 from hub.core import events as ev
 from hub.core.conversation import Conversation
-from hub.core.jobs import Failure
+from hub.core.jobs import REPORT_OUTCOME, Failure, Report
 from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock
 from hub.core.results import Shelf
@@ -64,17 +64,15 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
     )
     jobs = OldJobs(log.events)
     for job in jobs.open:
-        child = store.read(job.child).events
         _settle_child(store, job, clock, shelf)
-        journal.note(jobs.settle(job, child))
+        journal.note(jobs.settle(job, store.read(job.child).events))
     unsettled = conversation.unsettled()
     for call, started in unsettled:
         outcome, job_id = jobs.outcome(call.id) or (_lost_call(started=started), "")
         shaped = replace(shelf.shape(outcome, own=True), delivers=(job_id,) if job_id else ())
         journal.note(result_event(call, shaped))
     if _turn_is_open(log.events):
-        error = Failure("lost", LOST).as_dict()
-        journal.note(ev.TurnDone(outcome="lost", stop_reason="interrupted", error=error))
+        journal.note(_turn_end(accepted_report(log.events)))
     ignored = [f"event {line.seq}: {line.why}" for line in log.skipped] + conversation.ignored
     return Stored(
         conversation,
@@ -99,6 +97,7 @@ def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf
     if not child.events or isinstance(child.events[-1], ev.SessionDone):
         return
     stored = reopen(store, job.child, clock, shelf)
+    report = accepted_report(child.events)
     journal = SessionJournal(
         store=store,
         feed=_nobody(),
@@ -109,7 +108,16 @@ def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf
         seq=stored.seq,
         turn=stored.turn,
     )
-    journal.note(ev.SessionDone(outcome="lost"))
+    journal.note(ev.SessionDone(outcome=REPORT_OUTCOME[report.status] if report else "lost"))
+
+
+def _turn_end(report: Report | None) -> ev.TurnDone:
+    """End an open turn: with the report that was accepted before the process ended, or as lost."""
+    if report is None:
+        error = Failure("lost", LOST).as_dict()
+        return ev.TurnDone(outcome="lost", stop_reason="interrupted", error=error)
+    outcome = REPORT_OUTCOME[report.status]
+    return ev.TurnDone(outcome=outcome, stop_reason="reported", text=report.summary)
 
 
 def _lost_call(*, started: bool) -> ToolOutcome:

@@ -17,7 +17,7 @@ from hub.engine.batch import NOT_RUN, refuse_batch, run_batch
 from hub.engine.ending import End, limit_reached
 
 SECONDS = 30.0
-"""Wall time of a last word; it ends with the parent's own time at the latest."""
+"""Wall time of a last word, at most as much as all its work had; it ends with the parent's time."""
 TEXT = (
     "{hit}. Nothing more is run for you. Call {tool} now, with what you have found and done and "
     "what is missing."
@@ -47,10 +47,11 @@ async def last_word(agent: Agent, hit: LimitHit, said: str) -> End:
 
 def _seconds(agent: Agent) -> float:
     """Return the time for a last word: the parent's own time goes on."""
-    above = agent.ledger.parent
+    above, own = agent.ledger.parent, agent.ledger.limits.seconds
+    longest = SECONDS if own is None else min(SECONDS, own)
     if above is None or above.deadline is None:
-        return SECONDS
-    return max(min(SECONDS, above.deadline - agent.clock.now()), 0.0)
+        return longest
+    return max(min(longest, above.deadline - agent.clock.now()), 0.0)
 
 
 async def _report(agent: Agent, tool: str) -> None:

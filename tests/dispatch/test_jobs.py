@@ -102,7 +102,6 @@ async def test_a_wait_ends_at_its_own_time_whatever_the_child_does(
     tmp_path: Path, workspace: Path
 ) -> None:
     """A child that says nothing is told of as still running; cancelling it brings its end (A15)."""
-    first = "{{ last[0].json.jobs[0].job_id }}"
     result, events, _ = await lead(
         tmp_path,
         workspace,
