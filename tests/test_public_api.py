@@ -21,6 +21,7 @@ TESTING = [
     "FakeClock",
     "ModelServer",
     "ScriptedAsker",
+    "ScriptedElicitor",
     "faulty_command",
     "faulty_http",
     "serve_model",

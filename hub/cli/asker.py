@@ -37,11 +37,12 @@ class TerminalAsker:
     def __init__(self, view: View, descriptor: int = 0) -> None:
         self._view = view
         self._descriptor = descriptor
-        self._turn = anyio.Lock()
+        self.turn = anyio.Lock()
+        """Held while the person is asked something, by whomever."""
 
     async def ask(self, question: Question) -> Answer:
         """Show the question and wait for y, a or n; the end of the input is a no."""
-        async with self._turn:
+        async with self.turn:
             with self._view.aside(), _single_keys(self._descriptor):
                 self._view.say(worded(question))
                 answer = await self._key()

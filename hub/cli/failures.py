@@ -28,6 +28,14 @@ def server_failure(event: ev.ServerFailed) -> str:
     return f"{place}server {event.server} failed: {event.error}{said}.{remedy}"
 
 
+def server_asked(event: ev.ServerAsked) -> str:
+    """Return what a server asked and what came of it."""
+    about = f" ({event.message})" if event.message else ""
+    why = f": {event.reason}" if event.reason else ""
+    site = f" at {event.site}" if event.site else ""
+    return f"server {event.server} asked for {event.asked}{site}{about}: {event.outcome}{why}"
+
+
 def quarantine(event: ev.ServerQuarantined) -> str:
     """Return what of a server is held back, why, and what to do."""
     groups = (("tool", event.tools), ("prompt", event.prompts), ("resource", event.resources))

@@ -9,6 +9,7 @@ from hub.cli.failures import (
     ending,
     quarantine,
     said_of,
+    server_asked,
     server_failure,
 )
 from hub.cli.figures import plural, short_count, short_time
@@ -118,6 +119,9 @@ class RunLines:
     def _server_quarantined(self, event: ev.ServerQuarantined) -> str:
         return quarantine(event)
 
+    def _server_asked(self, event: ev.ServerAsked) -> str:
+        return server_asked(event)
+
     def _catalog_changed(self, event: ev.CatalogChanged) -> str:
         changes = {"new": event.added, "gone": event.removed, "changed": event.changed}
         words = "; ".join(f"{kind}: {', '.join(tools)}" for kind, tools in changes.items() if tools)
@@ -153,6 +157,7 @@ _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
     "server.connected": RunLines._server_connected,
     "server.failed": RunLines._server_failed,
     "server.quarantined": RunLines._server_quarantined,
+    "server.asked": RunLines._server_asked,
     "catalog.changed": RunLines._catalog_changed,
     "turn.done": RunLines._turn_done,
 }

@@ -14,9 +14,11 @@ from hub.app.hub import Hub
 from hub.app.open import open_hub
 from hub.app.options import RunOptions
 from hub.cli.asker import asker_on_terminal
+from hub.cli.elicitation import elicitor_on_terminal
 from hub.cli.examples import examples
 from hub.cli.faults import remember_debug
 from hub.cli.garbage import settle
+from hub.cli.options import StrictMcp
 from hub.cli.outlet import Outlet
 from hub.cli.results import Format, ResultWriter
 from hub.cli.running import Faces, run_task
@@ -77,6 +79,7 @@ def run(
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that the run may take.", metavar="SECONDS")
     ] = None,
+    strict_mcp: StrictMcp = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse to run when anything is withheld.")
     ] = False,
@@ -96,6 +99,7 @@ def run(
         "limits.usd": max_usd,
         "limits.seconds": timeout,
     }
+    asker = asker_on_terminal(view)
     options = RunOptions(
         workspace=directory,
         role=role,
@@ -104,9 +108,11 @@ def run(
         flags=limits,
         assignments=settings or (),
         team=team,
+        strict_mcp_config=strict_mcp,
         strict=strict,
         resume=resume,
-        asker=asker_on_terminal(view),
+        asker=asker,
+        elicitor=elicitor_on_terminal(view, asker),
     )
     given = given_task(task, lambda text: print(f"warning: {text}", file=sys.stderr))
     faces = Faces(view, ResultWriter(output, deltas=include_deltas), Outlet(1))

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from hub.app.inspect import Transcript
-from hub.cli.failures import ending, quarantine, server_failure
+from hub.cli.failures import ending, quarantine, server_asked, server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.cli.layout import paragraph, width
 from hub.core import events as ev
@@ -127,6 +127,10 @@ def _server_failed(event: ev.ServerFailed) -> tuple[str, str]:
     return "!", server_failure(event)
 
 
+def _server_asked(event: ev.ServerAsked) -> tuple[str, str]:
+    return "?", server_asked(event)
+
+
 def _server_quarantined(event: ev.ServerQuarantined) -> tuple[str, str]:
     return "!", quarantine(event)
 
@@ -154,6 +158,7 @@ _WORDERS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "report.submitted": _report,
     "cancel.requested": _cancel,
     "server.failed": _server_failed,
+    "server.asked": _server_asked,
     "server.quarantined": _server_quarantined,
     "turn.done": _turn_done,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hub.testing.asker import ScriptedAsker as ScriptedAsker
     from hub.testing.clock import FakeClock as FakeClock
+    from hub.testing.elicitor import ScriptedElicitor as ScriptedElicitor
     from hub.testing.faulty.launch import faulty_command as faulty_command
     from hub.testing.faulty.launch import faulty_http as faulty_http
     from hub.testing.serving import ModelServer as ModelServer
@@ -15,6 +16,7 @@ _HOMES = {
     "FakeClock": "hub.testing.clock",
     "ModelServer": "hub.testing.serving",
     "ScriptedAsker": "hub.testing.asker",
+    "ScriptedElicitor": "hub.testing.elicitor",
     "faulty_command": "hub.testing.faulty.launch",
     "faulty_http": "hub.testing.faulty.launch",
     "serve_model": "hub.testing.serving",
@@ -24,6 +26,7 @@ __all__ = [
     "FakeClock",
     "ModelServer",
     "ScriptedAsker",
+    "ScriptedElicitor",
     "faulty_command",
     "faulty_http",
     "serve_model",
