@@ -101,6 +101,7 @@ class Life:
         """The server offers something else."""
         before, self.listing = self.listing, now
         self.judge.look(now)
+        self._become(self.state, None, **_counts(now))
         self._tell_change(before, now)
 
     def failed(self, fault: BaseException | None, watch: Watch) -> None:
@@ -166,6 +167,7 @@ class Life:
 def take_up(life: Life, other: Life) -> None:
     """Let one life begin with what another one has learned of the same server."""
     life.listing, life.legacy, life.record = other.listing, other.legacy, other.record
+    life.judge = other.judge
 
 
 def _counts(listing: ServerListing) -> dict[str, int]:

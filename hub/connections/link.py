@@ -32,6 +32,8 @@ from hub.core.servers import ServerSpec
 
 PATIENCE = 1.0
 """Seconds that the start of a server is waited for that never came up the last time."""
+NEARLY = 0.1
+"""Part of the wait by which a start may fail early and still count as one that took all of it."""
 WARM_FACTOR, WARM_LIMIT = 10, 600.0
 """A slow start may take so many times its limit, and at most so many seconds."""
 
@@ -61,7 +63,7 @@ class Link:
         self._attempt: Attempt | None = None
         self._last: Connection | None = None
         self._mute = False
-        """The latest start came to nothing within its longest limit."""
+        """The latest start came to nothing, and took as long as it may."""
         self._demand = anyio.Event()
         self._scope = anyio.CancelScope()
         self._closed = False
@@ -223,7 +225,8 @@ class Link:
         if attempt.up_since is not None:
             self.life.restarts.ended(self._clock.monotonic() - attempt.up_since)
         self.life.failed(fault, self.watch)
-        self._mute = attempt.late and attempt.up_since is None
+        spent = anyio.current_time() >= attempt.deadline - attempt.patience * NEARLY
+        self._mute = spent and attempt.up_since is None
         attempt.fail(self._fault(self.error))
 
     async def _watch_deadline(self, attempt: Attempt) -> None:

@@ -91,7 +91,7 @@ class _Reading(Struct):
         """Say whether a page brings nothing new: the empty cursor of some means the beginning."""
         entries, members = page.entries(self.kind), self.found.members
         if not entries:
-            return page.next_cursor == ""
+            return bool(page.next_cursor == "")
         return all(
             isinstance(entry, dict)
             and members.get(str(entry.get(self.kind.identity))) == self.kind.read(entry)

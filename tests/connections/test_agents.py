@@ -175,3 +175,20 @@ async def test_a_cancel_while_waiting_never_reaches_a_serial_server(tmp_path: Pa
         assert not (await called_by(pool, "lead", "a", "login", user="ada")).is_error
     assert [event["name"] for event in log.events("call")] == ["slow", "login"]
     assert log.events("cancel") == []
+
+
+async def test_what_was_started_only_for_its_list_may_rest(tmp_path: Path):
+    """No agent has told it anything, so nothing is lost (H15)."""
+    clock = FakeClock()
+    spec = replace(per_agent(faulty("a")), idle_timeout=60.0)
+    async with open_pool(spec, workspace=tmp_path, clock=clock) as pool:
+        listing = await pool.listing("a")
+        await clock.wait_for_sleepers()
+        clock.advance(61)
+        await pool.link("a").at_rest()
+        assert pool.link("a").state == "idle"
+        assert await pool.listing("a") == listing
+        await called_by(pool, "lead", "a", "login", user="ada")
+        clock.advance(600)
+        await anyio.wait_all_tasks_blocked()
+        assert "ada" in (await called_by(pool, "lead", "a", "whoami")).text

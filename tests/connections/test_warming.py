@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import anyio
+import anyio.abc
 import pytest
 
 from hub.connections.records import read_record
@@ -119,3 +120,18 @@ async def test_servers_that_list_slowly_start_together(tmp_path: Path):
 
         assert 1.0 <= await list_all() < 3.0
         assert await list_all() < 0.05
+
+
+async def test_an_address_that_swallows_everything_is_waited_for_once(tmp_path: Path):
+    """Connecting takes all of the limit; the next call does not wait that long again (H1)."""
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1", backlog=0) as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        spec = over_http("mute", f"http://127.0.0.1:{port}/mcp", start=3.0)
+        async with open_pool(spec, faulty("good"), workspace=tmp_path) as pool:
+            assert (await called(pool, "mute", "echo", text="x")).kind == "server_unavailable"
+            began = anyio.current_time()
+            for _ in range(3):
+                outcome = await called(pool, "mute", "echo", text="x")
+                assert outcome.kind == "server_unavailable"
+            assert anyio.current_time() - began < 2.0
+            assert await echoes(pool, "good")
