@@ -8,7 +8,7 @@ from hub.config.beside import said_beside
 from hub.config.servers import server_specs
 from hub.config.trust import active_parts, digest
 from hub.core.errors import ConfigError
-from hub.pins.approvals import OWN_LAYERS
+from  import OWN_LAYERS
 
 ENTRY = "servers: {git: {command: uvx}}\n"
 WIDER = "servers: {git: {command: uvx, may_ask: [elicitation, roots]}}\n"
