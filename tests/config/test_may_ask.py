@@ -8,7 +8,6 @@ from hub.config.beside import said_beside
 from hub.config.servers import server_specs
 from hub.config.trust import active_parts, digest
 from hub.core.errors import ConfigError
-from  import OWN_LAYERS
 
 ENTRY = "servers: {git: {command: uvx}}\n"
 WIDER = "servers: {git: {command: uvx, may_ask: [elicitation, roots]}}\n"
@@ -37,7 +36,7 @@ def test_a_project_that_lets_a_server_ask_more_asks_for_trust_anew(place: Any) -
     place.shared(WIDER)
     after = place.load()
     assert digest(active_parts(before)) != digest(active_parts(after))
-    assert said_beside(before, "git", OWN_LAYERS) != said_beside(after, "git", OWN_LAYERS)
+    assert said_beside(before, "git") != said_beside(after, "git")
 
 
 def test_a_project_cannot_let_a_server_of_the_user_ask_more_unnoticed(place: Any) -> None:
