@@ -38,6 +38,7 @@ async def examine(
     *,
     model: str | None = None,
     team: Path | None = None,
+    strict_mcp: Path | None = None,
     environ: Mapping[str, str] | None = None,
     tell: Callable[[Finding], None],
 ) -> None:
@@ -49,7 +50,11 @@ async def examine(
     tell(python_version(sys.version_info[:3]))
     tell(packages())
     sources = find_sources(
-        workspace, environ=environ, flags={"model": (model, "--model")}, team=team
+        workspace,
+        environ=environ,
+        flags={"model": (model, "--model")},
+        team=team,
+        strict_mcp=strict_mcp,
     )
     tell(state_folder(sources.paths.state))
     found = files(sources)
@@ -136,7 +141,7 @@ def files(sources: Sources) -> list[Finding]:
         sources.paths.user_settings,
         folder / SETTINGS,
         folder / LOCAL_SETTINGS,
-        sources.project / MCP_JSON,
+        sources.strict_mcp or sources.project / MCP_JSON,
         *([sources.team / SETTINGS] if sources.team else []),
     )
     present = [str(path) for path in paths if path.exists()]

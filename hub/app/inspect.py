@@ -139,14 +139,19 @@ def _transcript(archive: SessionArchive, info: SessionInfo) -> Transcript:
 
 
 def load_team(
-    workspace: Path, *, team: Path | None = None, environ: Mapping[str, str] | None = None
+    workspace: Path,
+    *,
+    team: Path | None = None,
+    strict_mcp: Path | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Team:
     """Load the team of a workspace; no server is started, so not every tool may be known.
 
     Raises:
         UsageError: the workspace, the settings or the roles are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace, environ=environ, team=team))
+    sources = find_sources(workspace, environ=environ, team=team, strict_mcp=strict_mcp)
+    setup = load_setup(workspace, sources)
     specs = server_specs(setup.loaded)
     cache = listing_cache(setup)
     catalog, pins = Catalog(), pin_store(setup)
@@ -158,14 +163,19 @@ def load_team(
 
 
 async def load_whole_team(
-    workspace: Path, *, team: Path | None = None, environ: Mapping[str, str] | None = None
+    workspace: Path,
+    *,
+    team: Path | None = None,
+    strict_mcp: Path | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Team:
     """Load the team of a workspace; servers that were never seen before are asked for their tools.
 
     Raises:
         UsageError: the workspace, the settings or the roles are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace, environ=environ, team=team))
+    sources = find_sources(workspace, environ=environ, team=team, strict_mcp=strict_mcp)
+    setup = load_setup(workspace, sources)
     specs = server_specs(setup.loaded)
     servers = lazy_servers(setup, specs)
     async with one_fault(), anyio.create_task_group() as group:

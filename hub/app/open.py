@@ -121,6 +121,7 @@ def _start(options: RunOptions) -> _Start:
         flags={key: (value, _flag(key)) for key, value in flags.items()},
         assignments=options.assignments,
         team=options.team,
+        strict_mcp=options.strict_mcp_config,
     )
     setup = load_setup(options.workspace, sources)
     if options.strict and setup.withheld:

@@ -28,6 +28,8 @@ class RunOptions(Struct, frozen=True):
     """``key=value`` texts that win over everything else."""
     team: Path | None = None
     """A folder with a ``config.yaml`` and ``roles/`` that are used beside the project's own."""
+    strict_mcp_config: Path | None = None
+    """A list of MCP servers, in any known format, whose servers are the only ones."""
     strict: bool = False
     """Refuse to run when anything is withheld because the workspace is not trusted."""
     resume: str | None = None

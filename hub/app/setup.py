@@ -51,8 +51,11 @@ def find_sources(
     flags: Mapping[str, tuple[object, str]] | None = None,
     assignments: Sequence[str] = (),
     team: Path | None = None,
+    strict_mcp: Path | None = None,
 ) -> Sources:
     """Work out where the settings of a workspace are.
+
+    ``strict_mcp`` is a file whose MCP servers are the only ones, from the current folder.
 
     Raises:
         UsageError: the workspace is no folder.
@@ -70,6 +73,7 @@ def find_sources(
         flags=flags or {},
         assignments=assignments,
         team=_team(team),
+        strict_mcp=strict_mcp,
     )
 
 

@@ -10,7 +10,7 @@ from hub.app.doctor import examine
 from hub.app.findings import Finding
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, marked, paragraph, show
-from hub.cli.options import AsJson, Directory, TeamFolder
+from hub.cli.options import AsJson, Directory, StrictMcp, TeamFolder
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -31,6 +31,7 @@ def doctor(
     *,
     directory: Directory = Path(),
     team: TeamFolder = None,
+    strict_mcp: StrictMcp = None,
     model: Annotated[str | None, typer.Option(help="Look at this model.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,7 +39,7 @@ def doctor(
     findings: list[Finding] = []
 
     async def look() -> None:
-        await examine(directory, model=model, team=team, tell=tell)
+        await examine(directory, model=model, team=team, strict_mcp=strict_mcp, tell=tell)
 
     def tell(finding: Finding) -> None:
         findings.append(finding)

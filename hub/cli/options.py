@@ -16,5 +16,13 @@ TeamFolder = Annotated[
 ]
 """``--team DIR``; without it, only what the workspace and the user have."""
 
+StrictMcp = Annotated[
+    Path | None,
+    typer.Option(
+        "--strict-mcp-config", help="Use the MCP servers of this file alone.", metavar="FILE"
+    ),
+]
+"""``--strict-mcp-config FILE``; without it, the servers of all settings."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 """``--json``."""

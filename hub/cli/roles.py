@@ -11,7 +11,7 @@ import typer
 from hub.app.inspect import Team, load_team, load_whole_team
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, columns, facts, marked, painted, paragraph, show
-from hub.cli.options import Directory, TeamFolder
+from hub.cli.options import Directory, StrictMcp, TeamFolder
 from hub.core.outcomes import EXIT_USAGE
 from hub.core.team import Edge, Role
 
@@ -26,9 +26,14 @@ def roles() -> None:
 
 
 @app.command("list", epilog=examples("hub roles list", "hub roles list -C ../site"))
-def list_roles(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
+def list_roles(
+    *,
+    directory: Directory = Path(),
+    team_folder: TeamFolder = None,
+    strict_mcp: StrictMcp = None,
+) -> None:
     """List the roles with their models, edges and where they come from."""
-    team = load_team(directory, team=team_folder)
+    team = load_team(directory, team=team_folder, strict_mcp=strict_mcp)
     header = ("NAME", "START", "MODEL", "DISPATCHES TO", "FROM", "DESCRIPTION")
     rows = [
         (
@@ -50,9 +55,10 @@ def show_role(
     *,
     directory: Directory = Path(),
     team_folder: TeamFolder = None,
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Show everything about one role: tools, edges, limits, instructions."""
-    team = load_team(directory, team=team_folder)
+    team = load_team(directory, team=team_folder, strict_mcp=strict_mcp)
     role = team.book.get(name)
     show(facts([("name", role.name), *_facts(team, role)]))
     if role.report_schema is not None:
@@ -62,9 +68,14 @@ def show_role(
 
 
 @app.command("check", epilog=examples("hub roles check", "hub roles check --team examples/survey"))
-def check_roles(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
+def check_roles(
+    *,
+    directory: Directory = Path(),
+    team_folder: TeamFolder = None,
+    strict_mcp: StrictMcp = None,
+) -> None:
     """Check the team: dead patterns, missing roles, cycles, ways to more rights."""
-    team = anyio.run(partial(load_whole_team, directory, team=team_folder))
+    team = anyio.run(partial(load_whole_team, directory, team=team_folder, strict_mcp=strict_mcp))
     findings = team.check()
     for finding in findings:
         whose = f"role {finding.role!r}" if finding.role else "settings"
@@ -81,9 +92,14 @@ def check_roles(*, directory: Directory = Path(), team_folder: TeamFolder = None
 
 
 @app.command("matrix", epilog=examples("hub roles matrix"))
-def show_matrix(*, directory: Directory = Path(), team_folder: TeamFolder = None) -> None:
+def show_matrix(
+    *,
+    directory: Directory = Path(),
+    team_folder: TeamFolder = None,
+    strict_mcp: StrictMcp = None,
+) -> None:
     """Draw who may dispatch to whom, and who may use which tool."""
-    team = anyio.run(partial(load_whole_team, directory, team=team_folder))
+    team = anyio.run(partial(load_whole_team, directory, team=team_folder, strict_mcp=strict_mcp))
     matrix = team.matrix()
     dispatching = [
         (name, *(_edge(matrix.edges[name].get(target)) for target in matrix.roles), "")

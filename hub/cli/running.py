@@ -185,5 +185,10 @@ def _again(options: RunOptions | None) -> str:
     """Return the flags of a run that its session does not keep."""
     if options is None:
         return ""
-    given = {"--model": options.model, "--team": options.team, "--mode": options.mode}
+    given = {
+        "--model": options.model,
+        "--team": options.team,
+        "--mode": options.mode,
+        "--strict-mcp-config": options.strict_mcp_config,
+    }
     return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)

@@ -62,6 +62,7 @@ async def call_tool(
     arguments: str,
     *,
     progress: Progress,
+    strict_mcp: Path | None = None,
     emit: Callable[[Event], None] = lambda event: None,
 ) -> Called:
     """Call a tool, named as ``server/tool`` or as models see it, with arguments as JSON text.
@@ -74,7 +75,7 @@ async def call_tool(
         UsageError: there is no such tool, it is withheld, or its server is not approved.
         ServerError: the server has to be asked for its tools and does not start.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     spec = _server_of(view, name)
     async with opened(view.setup, [spec], emit) as servers:
         tool = await _tool(view, spec, servers, name)

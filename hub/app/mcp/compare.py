@@ -98,7 +98,7 @@ class Bench(Struct, frozen=True):
         return [one for one in discovered(self.setup) if not bundled_name(one.spec)]
 
 
-def open_bench(workspace: Path, *, rewrite: bool = False) -> Bench:
+def open_bench(workspace: Path, *, rewrite: bool = False, strict_mcp: Path | None = None) -> Bench:
     """Read settings, approvals and pins; nothing is started.
 
     With ``rewrite``, a lock that cannot be read counts as empty.
@@ -106,7 +106,7 @@ def open_bench(workspace: Path, *, rewrite: bool = False) -> Bench:
     Raises:
         UsageError: the workspace, its settings or its lock are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace))
+    setup = load_setup(workspace, find_sources(workspace, strict_mcp=strict_mcp))
     project = setup.loaded.sources.project
     try:
         lock = read_lock(project)

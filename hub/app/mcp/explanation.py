@@ -67,14 +67,19 @@ class Shown(Struct, frozen=True):
 
 
 def explain_tool(
-    workspace: Path, name: str, *, role: str | None = None, model: str = ""
+    workspace: Path,
+    name: str,
+    *,
+    role: str | None = None,
+    model: str = "",
+    strict_mcp: Path | None = None,
 ) -> Explanation:
     """Explain a tool, named as models see it, by another name of it, or as ``server/tool``.
 
     Raises:
         UsageError: there is no such tool, role or model.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     known = Known(view)
     item = known.find(name)
     book = view.setup.book
@@ -90,13 +95,13 @@ def explain_tool(
     )
 
 
-def show_server(workspace: Path, server: str) -> Shown:
+def show_server(workspace: Path, server: str, *, strict_mcp: Path | None = None) -> Shown:
     """Return a server with all that it offers.
 
     Raises:
         UsageError: there is no such server, or it was never listed.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     look = view.find(server)
     if look.listing is None:
         raise never_listed(look)

@@ -36,6 +36,7 @@ async def log_in(
     show: ShowAddress,
     limit: float,
     scopes: Sequence[str] = (),
+    strict_mcp: Path | None = None,
 ) -> LoggedIn:
     """Sign in at a server of the settings; ``show`` takes the user to an address.
 
@@ -43,20 +44,20 @@ async def log_in(
         UsageError: there is no such server, it is not approved, or there is nothing to sign in at.
         ServerError: the sign-in came to nothing, and why.
     """
-    spec, store = _remote(workspace, server)
+    spec, store = _remote(workspace, server, strict_mcp)
     site = Site(spec, store, SystemClock(), tuple(scopes))
     found, kept = await sign_in(site, show, limit=limit)
     return LoggedIn(server, found.issuer, found.scope, bool(found.refresh_token), kept)
 
 
-async def log_out(workspace: Path, server: str) -> bool:
+async def log_out(workspace: Path, server: str, *, strict_mcp: Path | None = None) -> bool:
     """Forget the sign-in at a server; say whether there was one.
 
     Raises:
         UsageError: there is no such server, or there is nothing to sign in at.
         ServerError: another process holds it for too long.
     """
-    spec, store = _remote(workspace, server, approved=False)
+    spec, store = _remote(workspace, server, strict_mcp, approved=False)
     if not store.knows(spec):
         return False
     try:
@@ -69,9 +70,9 @@ async def log_out(workspace: Path, server: str) -> bool:
 
 
 def _remote(
-    workspace: Path, server: str, *, approved: bool = True
+    workspace: Path, server: str, strict_mcp: Path | None, *, approved: bool = True
 ) -> tuple[ServerSpec, TokenStore]:
-    target = configured(workspace, server)
+    target = configured(workspace, server, strict_mcp=strict_mcp)
     if approved and not target.approved:
         raise target.refusal()
     _require_remote(target)

@@ -25,24 +25,28 @@ class Restart(Struct, frozen=True):
     """A hub that runs the server was seen."""
 
 
-def last_lines(workspace: Path, server: str, count: int) -> list[str]:
+def last_lines(
+    workspace: Path, server: str, count: int, *, strict_mcp: Path | None = None
+) -> list[str]:
     """Return the last lines that a server wrote to standard error, of all its lives.
 
     Raises:
         UsageError: there is no such server, or the settings are wrong.
     """
-    text = "".join(_tail(path) for path in _paths(workspace, server))
+    text = "".join(_tail(path) for path in _paths(workspace, server, strict_mcp))
     lines = text.splitlines()
     return lines[-count:] if count > 0 else []
 
 
-async def new_lines(workspace: Path, server: str) -> AsyncGenerator[str, None]:
+async def new_lines(
+    workspace: Path, server: str, *, strict_mcp: Path | None = None
+) -> AsyncGenerator[str, None]:
     """Yield what a server writes to standard error from now on, line by line, without end.
 
     Raises:
         UsageError: there is no such server, or the settings are wrong.
     """
-    _, path = _paths(workspace, server)
+    _, path = _paths(workspace, server, strict_mcp)
     seen, rest = _size(path), b""
     while True:
         await anyio.sleep(LOOK_SECONDS)
@@ -57,14 +61,14 @@ async def new_lines(workspace: Path, server: str) -> AsyncGenerator[str, None]:
             yield line.decode("utf-8", "replace")
 
 
-def ask_restart(workspace: Path, server: str) -> Restart:
+def ask_restart(workspace: Path, server: str, *, strict_mcp: Path | None = None) -> Restart:
     """Leave a request for a restart, which also ends a crash loop.
 
     Raises:
         UsageError: there is no such server, or the settings are wrong.
         HubError: the request cannot be left.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     look = view.find(server)
     state = view.setup.loaded.sources.paths.state
     try:
@@ -77,8 +81,8 @@ def ask_restart(workspace: Path, server: str) -> Restart:
     return Restart(look, running)
 
 
-def _paths(workspace: Path, server: str) -> tuple[Path, Path]:
-    view = look_around(workspace)
+def _paths(workspace: Path, server: str, strict_mcp: Path | None) -> tuple[Path, Path]:
+    view = look_around(workspace, strict_mcp=strict_mcp)
     return log_paths(view.setup.loaded.sources.paths.state, view.find(server).spec)
 
 

@@ -129,13 +129,15 @@ class View(Struct, frozen=True):
         raise unknown_server(server, [look.spec.name for look in self.looks])
 
 
-def look_around(workspace: Path) -> View:
+def look_around(workspace: Path, *, strict_mcp: Path | None = None) -> View:
     """Return all that is known of the servers of a workspace; nothing is started.
+
+    ``strict_mcp`` is a file whose servers are the only ones.
 
     Raises:
         UsageError: the workspace or its settings are wrong.
     """
-    setup = load_setup(workspace, find_sources(workspace))
+    setup = load_setup(workspace, find_sources(workspace, strict_mcp=strict_mcp))
     cache = ListingCache(setup.loaded.sources.paths.cache / "catalog")
     pins = PinReader(setup)
     found = [_look(one, setup, cache, pins) for one in discovered(setup)]

@@ -46,13 +46,13 @@ def not_approved(spec: ServerSpec) -> UsageError:
     )
 
 
-def configured(workspace: Path, server: str) -> Target:
+def configured(workspace: Path, server: str, *, strict_mcp: Path | None = None) -> Target:
     """Return a server of the settings by name.
 
     Raises:
         UsageError: there is none of this name, or the settings are wrong.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     look = view.find(server)
     approved = look.standing is None or look.standing.approved
     return Target(look.spec, approved, view.setup.workspace, view.setup.loaded.sources.environ)

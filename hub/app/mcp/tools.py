@@ -61,18 +61,23 @@ class ToolList(Struct, frozen=True):
 
 
 def list_tools(
-    workspace: Path, server: str | None = None, *, role: str | None = None, renew: bool = False
+    workspace: Path,
+    server: str | None = None,
+    *,
+    role: str | None = None,
+    renew: bool = False,
+    strict_mcp: Path | None = None,
 ) -> ToolList:
     """Return the tools of all servers or of one; ``renew`` asks the approved ones anew first.
 
     Raises:
         UsageError: there is no such server or role, or nothing is known of the server.
     """
-    view = look_around(workspace)
+    view = look_around(workspace, strict_mcp=strict_mcp)
     failed: dict[str, str] = {}
     if renew:
         failed = anyio.run(refresh, view.setup, _to_ask(view, server))
-        view = look_around(workspace)
+        view = look_around(workspace, strict_mcp=strict_mcp)
     who = None if role is None else view.setup.book.get(role)
     profile = profile_for(view.setup, role=who)
     known = Known(view)

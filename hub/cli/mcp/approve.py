@@ -22,7 +22,7 @@ from hub.app.mcp.compare import Bench, Comparison, open_bench
 from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import columns, facts, marked, painted, paragraph, show
-from hub.cli.options import Directory
+from hub.cli.options import Directory, StrictMcp
 from hub.core.errors import UsageError
 from hub.core.text import one_line
 
@@ -41,15 +41,16 @@ def approve(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Agree without a question.")] = False,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Approve a server, or what changed about it."""
-    bench = open_bench(directory)
+    bench = open_bench(directory, strict_mcp=strict_mcp)
     found = candidate(bench, target)
     if not found.standing.approved:
         show(_launch(found))
         _ask(f"Start {found.spec.name} from now on?", target, yes=yes)
         approve_launch(bench, found)
-        bench = open_bench(directory)
+        bench = open_bench(directory, strict_mcp=strict_mcp)
         found = candidate(bench, target)
     compared = anyio.run(look, bench, found)
     if compared.error:

@@ -13,7 +13,7 @@ from hub.app.mcp.call import Called, arguments_of, call_tool
 from hub.cli.examples import examples
 from hub.cli.layout import show
 from hub.cli.mcp.progress import Progress
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 from hub.core.outcomes import EXIT_CODES, EXIT_USAGE
 from hub.core.text import one_line, printable
@@ -39,13 +39,14 @@ def call(
         str | None, typer.Option("--args", help="All arguments as one JSON object.")
     ] = None,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """Call one tool and print what it says."""
     text = arguments_of(arguments, pairs or [])
     progress = Progress(live=sys.stderr.isatty())
     try:
-        called = anyio.run(partial(_called, directory, tool, text, progress))
+        called = anyio.run(partial(_called, directory, strict_mcp, tool, text, progress))
     except KeyboardInterrupt:
         progress.clear()
         print("stopped; the call was cancelled", file=sys.stderr)
@@ -58,10 +59,14 @@ def call(
     raise typer.Exit(_EXITS.get(outcome.kind, 1) if outcome.is_error else 0)
 
 
-async def _called(directory: Path, tool: str, arguments: str, progress: Progress) -> Called:
+async def _called(
+    directory: Path, strict_mcp: Path | None, tool: str, arguments: str, progress: Progress
+) -> Called:
     progress.show(f"calling {tool}")
     try:
-        return await call_tool(directory, tool, arguments, progress=_hearing(progress))
+        return await call_tool(
+            directory, tool, arguments, progress=_hearing(progress), strict_mcp=strict_mcp
+        )
     finally:
         progress.clear()
 

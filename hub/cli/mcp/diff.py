@@ -11,7 +11,7 @@ from hub.app.mcp.compare import Comparison, compare_servers, open_bench
 from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import marked, paragraph, show
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -24,13 +24,14 @@ def diff(
     text: Annotated[bool, typer.Option("--text", help="Show the texts side by side.")] = False,
     as_json: AsJson = False,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Compare servers with what was approved; exit 1 when something differs.
 
     Starts the approved servers. A server that cannot be reached counts as a difference; one that
     is not approved is not started, and counts when it is named or was approved before.
     """
-    bench = open_bench(directory)
+    bench = open_bench(directory, strict_mcp=strict_mcp)
     found = anyio.run(compare_servers, bench, [server] if server else [])
     for compared in found:
         if as_json:

@@ -11,7 +11,7 @@ from hub.app.mcp.explanation import Explanation, explain_tool
 from hub.cli.examples import examples
 from hub.cli.layout import Colour, columns, facts, painted, paragraph, show, width
 from hub.cli.mcp.words import place, when
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 from hub.core.text import printable
 
@@ -33,10 +33,11 @@ def explain(
     role: Annotated[str | None, typer.Option(help="What this role may do with it.")] = None,
     model: Annotated[str, typer.Option(help="How models behind this one's server see it.")] = "",
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """Say where a tool comes from, what touched it, what models see, and who may use it."""
-    found = explain_tool(directory, tool, role=role, model=model)
+    found = explain_tool(directory, tool, role=role, model=model, strict_mcp=strict_mcp)
     if as_json:
         show([json_line(found.as_dict()).rstrip()])
         return

@@ -8,7 +8,7 @@ from hub.app.mcp.looks import Look, View, look_around
 from hub.cli.examples import examples
 from hub.cli.layout import columns, paragraph, show
 from hub.cli.mcp.words import place
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -17,9 +17,11 @@ HEADER = ("NAME", "STATE", "TRANSPORT", "TOOLS", "ORIGIN", "LAST ERROR")
 
 
 @app.command(epilog=examples("hub mcp list", "hub mcp list -C ../site --json"))
-def list_servers(*, directory: Directory = Path(), as_json: AsJson = False) -> None:
+def list_servers(
+    *, directory: Directory = Path(), strict_mcp: StrictMcp = None, as_json: AsJson = False
+) -> None:
     """List the servers: state, origin, tools, last error."""
-    view = look_around(directory)
+    view = look_around(directory, strict_mcp=strict_mcp)
     if as_json:
         show(json_line(look.as_dict()).rstrip() for look in view.looks)
         return

@@ -12,7 +12,7 @@ from hub.app.mcp.lock import LockReport, check, write
 from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import marked, paragraph, show
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -29,6 +29,7 @@ def lock(
     ] = False,
     as_json: AsJson = False,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Write hub.lock from what is live and approved, or check it.
 
@@ -36,7 +37,7 @@ def lock(
     server is not locked; 5 a server could not be reached. The first of 3, 5, 4, 1 is taken.
     Nothing is written unless every server can be locked.
     """
-    bench = open_bench(directory, rewrite=not check_only)
+    bench = open_bench(directory, rewrite=not check_only, strict_mcp=strict_mcp)
     report = anyio.run(check if check_only else write, bench, servers or [])
     show([json_line(report.as_dict()).rstrip()] if as_json else _lines(report))
     if report.code:

@@ -14,7 +14,7 @@ import typer
 from hub.app.mcp.login import LoggedIn, log_in
 from hub.cli.examples import examples
 from hub.cli.layout import paragraph, show
-from hub.cli.options import Directory
+from hub.cli.options import Directory, StrictMcp
 from hub.core.outcomes import EXIT_CODES
 from hub.core.text import one_line, printable
 
@@ -42,6 +42,7 @@ def log_in_at_server(
         float, typer.Option(help="How long to wait for you.", metavar="SECONDS", min=1)
     ] = 300.0,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Sign in at a remote server, in the browser."""
     work = partial(
@@ -51,6 +52,7 @@ def log_in_at_server(
         show=partial(_lead, opens=not no_browser and _has_browser()),
         limit=timeout,
         scopes=scope or (),
+        strict_mcp=strict_mcp,
     )
     try:
         found = anyio.run(work)

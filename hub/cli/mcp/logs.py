@@ -11,7 +11,7 @@ import typer
 from hub.app.mcp.logs import last_lines, new_lines
 from hub.cli.examples import examples
 from hub.cli.layout import show
-from hub.cli.options import Directory
+from hub.cli.options import Directory, StrictMcp
 from hub.core.outcomes import EXIT_CODES
 from hub.core.text import printable
 
@@ -27,20 +27,21 @@ def show_logs(
         bool, typer.Option("--follow", "-f", help="Go on with what it writes from now on.")
     ] = False,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Show what a server wrote to standard error."""
-    found = last_lines(directory, server, lines)
+    found = last_lines(directory, server, lines, strict_mcp=strict_mcp)
     if not found and not follow:
         show([f"{printable(server)} has written nothing to standard error yet."])
     show(printable(line) for line in found)
     if follow:
         try:
-            anyio.run(partial(_follow, directory, server))
+            anyio.run(partial(_follow, directory, server, strict_mcp))
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_CODES["cancelled"]) from None
 
 
-async def _follow(directory: Path, server: str) -> None:
-    async with aclosing(new_lines(directory, server)) as coming:
+async def _follow(directory: Path, server: str, strict_mcp: Path | None) -> None:
+    async with aclosing(new_lines(directory, server, strict_mcp=strict_mcp)) as coming:
         async for line in coming:
             print(printable(line), flush=True)

@@ -8,7 +8,7 @@ import typer
 from hub.app.mcp.logs import Restart, ask_restart
 from hub.cli.examples import examples
 from hub.cli.layout import paragraph, show
-from hub.cli.options import Directory
+from hub.cli.options import Directory, StrictMcp
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -18,9 +18,10 @@ def restart_server(
     server: Annotated[str, typer.Argument(help="The server's name.")],
     *,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
 ) -> None:
     """Ask running hubs to start a server anew, and to forget its crash loop."""
-    show(paragraph(_words(ask_restart(directory, server))))
+    show(paragraph(_words(ask_restart(directory, server, strict_mcp=strict_mcp))))
 
 
 def _words(asked: Restart) -> str:

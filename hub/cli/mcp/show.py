@@ -11,7 +11,7 @@ from hub.app.mcp.explanation import Explanation, Shown, explain_tool, show_serve
 from hub.cli.examples import examples
 from hub.cli.layout import columns, facts, painted, paragraph, show, width
 from hub.cli.mcp.words import place
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -24,14 +24,15 @@ def show_one(
     name: Annotated[str, typer.Argument(help="A server, or SERVER/TOOL.", metavar="SERVER[/TOOL]")],
     *,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a server with everything that it offers, or one tool with its whole schema."""
     if "/" in name:
-        tool = explain_tool(directory, name)
+        tool = explain_tool(directory, name, strict_mcp=strict_mcp)
         show([json_line(tool.as_dict()).rstrip()] if as_json else _tool(tool))
         return
-    server = show_server(directory, name)
+    server = show_server(directory, name, strict_mcp=strict_mcp)
     show([json_line(server.as_dict()).rstrip()] if as_json else _server(server))
 
 

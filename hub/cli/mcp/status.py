@@ -14,7 +14,7 @@ from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import facts, painted, paragraph, show
 from hub.cli.mcp.words import place, when
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 from hub.core.text import one_line
 
@@ -26,10 +26,11 @@ def show_status(
     server: Annotated[str | None, typer.Argument(help="Only this server.")] = None,
     *,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is known of servers: launch, approval, last life, pins."""
-    view = look_around(directory)
+    view = look_around(directory, strict_mcp=strict_mcp)
     looks = view.looks if server is None else (view.find(server),)
     if as_json:
         show(json_line(look.as_dict()).rstrip() for look in looks)

@@ -17,7 +17,7 @@ from hub.cli.figures import plural
 from hub.cli.layout import Colour, marked, show
 from hub.cli.mcp.consent import require_consent
 from hub.cli.mcp.progress import Progress
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 from hub.core.outcomes import EXIT_CODES
 from hub.core.text import one_line
@@ -45,11 +45,12 @@ def check_server(
     command: Annotated[str, typer.Option("--command", help="Start this command line.")] = "",
     url: Annotated[str, typer.Option("--url", help="Reach this address.")] = "",
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a server as a conformance run would, and for what model servers would reject."""
     if server is not None and not (command or url):
-        target = configured(directory, server)
+        target = configured(directory, server, strict_mcp=strict_mcp)
     else:
         target = typed(directory, command="" if server else command, url=url)
     require_consent(target)

@@ -10,7 +10,7 @@ from hub.app.mcp.tools import ToolList, ToolView, list_tools
 from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import columns, painted, paragraph, show
-from hub.cli.options import AsJson, Directory
+from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -32,10 +32,11 @@ def tools(
         bool, typer.Option("--refresh", help="Ask the approved servers anew first.")
     ] = False,
     directory: Directory = Path(),
+    strict_mcp: StrictMcp = None,
     as_json: AsJson = False,
 ) -> None:
     """List the tools as models see them, and those that are withheld."""
-    found = list_tools(directory, server, role=role, renew=refresh)
+    found = list_tools(directory, server, role=role, renew=refresh, strict_mcp=strict_mcp)
     if as_json:
         show(json_line(tool.as_dict()).rstrip() for tool in found.tools)
         return
