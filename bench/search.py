@@ -1,8 +1,8 @@
 """Tool search: how often the wanted tool is among the first five, and what the first request saves.
 
 Real tool lists, collected by ``python -m bench.collect_tools``; queries in our own words, each with
-the tools that would do. The weights of the ranking were chosen on the even lines, so the odd ones
-are counted apart.
+the tools that would do. Those marked as later were written when the weights of the ranking had been
+chosen, and are counted apart as well.
 """
 
 import json
@@ -18,9 +18,10 @@ import msgspec
 from bench.collect_tools import LISTS
 from bench.figures import Figure, Goal, from_runs
 from hub.app.desk import Desk
+from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog
 from hub.catalog.index import ToolIndex
-from hub.config.schema import CatalogSettings
+from hub.config.schema import BUNDLED, CatalogSettings
 from hub.context.estimate import CHARACTERS_PER_TOKEN
 from hub.core.messages import ToolOutcome
 from hub.core.ports import CallContext, RemoteTool, ServerListing, Tool
@@ -53,12 +54,16 @@ def measure(runs: int) -> Iterator[Figure]:
     catalog = _catalog()
     queries = list(_queries(catalog))
     yield _recall(catalog, queries)
-    yield from _speed(catalog, [query for query, _ in queries], runs)
-    yield _first_request(catalog)
+    yield from _speed(catalog, [query for query, _, _ in queries], runs)
+    yield _first_request(_catalog(bundled=True))
 
 
-def _catalog() -> Catalog:
+def _catalog(*, bundled: bool = False) -> Catalog:
     catalog = Catalog()
+    for name in BUNDLED if bundled else ():
+        spec = ServerSpec(name, "memory", command=name)
+        if (listing := ListingCache(None).load(spec)) is not None:
+            catalog.add(spec, listing, _Nowhere())  # type: ignore[arg-type]
     for path in sorted(LISTS.glob("*.json")):
         listed = json.loads(path.read_text(encoding="utf-8"))["tools"]
         tools = tuple(msgspec.convert(listed, list[RemoteTool]))
@@ -67,24 +72,25 @@ def _catalog() -> Catalog:
     return catalog
 
 
-def _queries(catalog: Catalog) -> Iterator[tuple[str, set[str]]]:
-    """Yield the queries whose tools are there, with the model-facing names that would do."""
+def _queries(catalog: Catalog) -> Iterator[tuple[str, set[str], bool]]:
+    """Yield the queries whose tools are there: text, wanted names, whether it is later."""
     names = {
         f"{tool.item.server.name}/{tool.item.said.name}": name
         for name, tool in catalog.tools.items()
     }
     for line in QUERIES.read_text(encoding="utf-8").splitlines():
-        query, _, wanted = line.partition("\t")
+        query, wanted, *more = line.split("\t")
         if good := {names[tool] for tool in wanted.split(",") if tool in names}:
-            yield query, good
+            yield query, good, more == ["later"]
 
 
-def _recall(catalog: Catalog, queries: list[tuple[str, set[str]]]) -> Figure:
+def _recall(catalog: Catalog, queries: list[tuple[str, set[str], bool]]) -> Figure:
     index = ToolIndex(catalog.tools)
-    places = []
-    for query, wanted in queries:
+    places, later = [], []
+    for query, wanted, is_later in queries:
         found = index.search(query)
         places.append(next((at for at, name in enumerate(found) if name in wanted), 1000))
+        later += places[-1:] if is_later else []
 
     def share(of: list[int], top: int) -> float:
         return statistics.mean(place < top for place in of)
@@ -94,7 +100,7 @@ def _recall(catalog: Catalog, queries: list[tuple[str, set[str]]]) -> Figure:
         "queries": float(len(queries)),
         "first": share(places, 1),
         "among the first five": share(places, TOP),
-        "the same, odd lines": share(places[1::2], TOP),
+        "the same, later queries": share(later, TOP),
         "missed": 1 - share(places, TOP),
     }
     return Figure("tool search, recall", "share", columns, [Goal("missed", 1 - WANTED)])
@@ -121,11 +127,11 @@ def _first_request(catalog: Catalog) -> Figure:
                 shelf=TreeShelf(ResultStore(Path(folder)), "bench", Budget()),
                 index=ToolIndex(catalog.tools),
                 health=lambda server: "",
-                bundled=frozenset(),
+                bundled=frozenset(BUNDLED),
                 budget=budget,
             )
             tools: dict[str, Tool] = dict(catalog.tools)
-            offer = desk.offer(tools, task="", loaded=[], note=lambda names: None)
+            offer = desk.offer(tools, task="", loaded=[], later={}, note=lambda names: None)
         return len(encode_tools(offer.specs)) / CHARACTERS_PER_TOKEN, len(offer.specs)
 
     whole, sent = tokens(None)

@@ -1,6 +1,7 @@
 """How well a tool's own name answers a query: what BM25 over long descriptions cannot tell.
 
-Pure. The weights were chosen on half of the query set of ``bench/search_queries.tsv``.
+Pure. The weights were chosen on the queries of ``bench/search_queries.tsv`` that are not marked as
+later.
 """
 
 import math
@@ -14,6 +15,8 @@ OF_QUERY = 0.4
 """What it counts how much of the query the names of tool and server hold."""
 OF_NAME = 0.1
 """What it counts how much of the tool's name the query holds."""
+NAMED_SERVER = 0.2
+"""What is added to the tools of a server that the query names."""
 OTHER_ACT = 0.15
 """What is taken off a tool that does another kind of thing than the query speaks of."""
 SAME_ACT = 1.2
@@ -124,5 +127,6 @@ def merit(name: Name, query: Query, rare: Mapping[str, float]) -> float:
     return (
         OF_QUERY * (in_own + in_server) / (possible or 1.0)
         + OF_NAME * min(in_own / (whole or 1.0), 1.0)
+        + (NAMED_SERVER if name.server and name.server <= set(query.stems) else 0.0)
         - (OTHER_ACT if other else 0.0)
     )
