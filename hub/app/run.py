@@ -106,16 +106,7 @@ class Run(Struct):
 
     def agent(self, seat: Seat, *, final: bool) -> Agent:
         """Put the parts of an agent together."""
-        journal = SessionJournal(
-            store=self.store,
-            feed=self.feed,
-            clock=self.clock,
-            session=seat.session,
-            agent=seat.path,
-            conversation=seat.conversation,
-            seq=seat.seq,
-            turn=seat.turn,
-        )
+        journal = self._journal(seat)
         profile = self.profile_for(seat.role)
         board = JobBoard(journal, self.clock, left=seat.left)
         offer: Offer
@@ -162,6 +153,18 @@ class Run(Struct):
         )
         self.at_work[seat.session] = AtWork(agent, policy, seat.allowed)
         return agent
+
+    def _journal(self, seat: Seat) -> SessionJournal:
+        return SessionJournal(
+            store=self.store,
+            feed=self.feed,
+            clock=self.clock,
+            session=seat.session,
+            agent=seat.path,
+            conversation=seat.conversation,
+            seq=seat.seq,
+            turn=seat.turn,
+        )
 
     async def run_child(self, job: Job, link: ParentLink, denials: Denials) -> TurnResult:
         """Run a dispatched job in a session of its own, to its end."""
