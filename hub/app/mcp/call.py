@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 from msgspec import Struct
 
 from hub.app.mcp.catalog import Known
@@ -25,6 +26,10 @@ from hub.core.servers import ServerSpec
 from hub.permissions.policy import Ruling
 from hub.pipeline.arguments import BadArguments, coerce, parse_arguments, validate
 
+STOPPED = ToolOutcome(
+    "stopped; the call was cancelled and may have run", is_error=True, kind="cancelled"
+)
+"""What a call comes to that the user stops."""
 Progress = Callable[[str, float | None, float | None], None]
 """Is told how far the call is: message, progress, total."""
 
@@ -35,7 +40,7 @@ class Called(Struct, frozen=True):
     tool: str
     """The model-facing name."""
     outcome: ToolOutcome
-    ruling: Ruling
+    ruling: Ruling = Ruling("allow", "the user asked for it")
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -62,6 +67,7 @@ async def call_tool(
     arguments: str,
     *,
     progress: Progress,
+    stop: anyio.Event,
     strict_mcp: Path | None = None,
     emit: Callable[[Event], None] = lambda event: None,
 ) -> Called:
@@ -69,7 +75,7 @@ async def call_tool(
 
     Its server has to be approved, what it says of itself has to agree with the pins, and no rule
     may deny the call. A rule that would ask counts as a yes, since the user asks for the call. All
-    that goes wrong from there on is an outcome.
+    that goes wrong from there on is an outcome. ``stop`` cancels the call at the server.
 
     Raises:
         UsageError: there is no such tool, it is withheld, or its server is not approved.
@@ -78,18 +84,41 @@ async def call_tool(
     view = look_around(workspace, strict_mcp=strict_mcp)
     spec = _server_of(view, name)
     async with opened(view.setup, [spec], emit) as servers:
-        tool = await _tool(view, spec, servers, name)
-        ruling = judge(view.setup, tool.spec)
-        if ruling.effect == "deny":
-            text = f"denied: {ruling.reason}. The call did not run."
-            return Called(tool.spec.name, ToolOutcome(text, is_error=True, kind="denied"), ruling)
-        try:
-            ready = _ready(tool, arguments)
-        except (BadArguments, ValueError) as error:
-            outcome = ToolOutcome(str(error), is_error=True, kind="invalid_arguments")
-        else:
-            outcome = await tool.call(ready, CallContext("", "user", "call", progress))
-        return Called(tool.spec.name, outcome, ruling)
+        # The servers stay open while a call is cancelled, so that they can be told.
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_cancel_on, stop, scope)
+                called = await _called(view, spec, servers, name, arguments, progress)
+                group.cancel_scope.cancel()
+            return called
+        return Called(name, STOPPED)
+
+
+async def _cancel_on(stop: anyio.Event, scope: anyio.CancelScope) -> None:
+    await stop.wait()
+    scope.cancel()
+
+
+async def _called(
+    view: View,
+    spec: ServerSpec,
+    servers: LazyServers,
+    name: str,
+    arguments: str,
+    progress: Progress,
+) -> Called:
+    tool = await _tool(view, spec, servers, name)
+    ruling = judge(view.setup, tool.spec)
+    if ruling.effect == "deny":
+        text = f"denied: {ruling.reason}. The call did not run."
+        return Called(tool.spec.name, ToolOutcome(text, is_error=True, kind="denied"), ruling)
+    try:
+        ready = _ready(tool, arguments)
+    except (BadArguments, ValueError) as error:
+        outcome = ToolOutcome(str(error), is_error=True, kind="invalid_arguments")
+    else:
+        outcome = await tool.call(ready, CallContext("", "user", "call", progress))
+    return Called(tool.spec.name, outcome, ruling)
 
 
 def arguments_of(given: str | None, pairs: Sequence[str]) -> str:

@@ -25,37 +25,44 @@ class Restart(Struct, frozen=True):
     """A hub that runs the server was seen."""
 
 
-def last_lines(
-    workspace: Path, server: str, count: int, *, strict_mcp: Path | None = None
-) -> list[str]:
-    """Return the last lines that a server wrote to standard error, of all its lives.
+class Log(Struct, frozen=True):
+    """What a server wrote so far."""
+
+    lines: list[str]
+    """The last ones, of all its lives."""
+    path: Path
+    """Where it goes on."""
+    size: int
+    """Bytes of that file that were read."""
+
+
+def read_log(workspace: Path, server: str, count: int, *, strict_mcp: Path | None = None) -> Log:
+    """Return the last lines that a server wrote to standard error.
 
     Raises:
         UsageError: there is no such server, or the settings are wrong.
     """
-    text = "".join(_tail(path) for path in _paths(workspace, server, strict_mcp))
-    lines = text.splitlines()
-    return lines[-count:] if count > 0 else []
+    view = look_around(workspace, strict_mcp=strict_mcp)
+    older, newer = log_paths(view.setup.loaded.sources.paths.state, view.find(server).spec)
+    size = _size(newer)
+    start = max(size - MOST, 0)
+    data = _read(older, max(_size(older) - MOST, 0)) + _read(newer, start)[: size - start]
+    lines = data.decode("utf-8", "replace").splitlines()
+    return Log(lines[-count:] if count > 0 else [], newer, size)
 
 
-async def new_lines(
-    workspace: Path, server: str, *, strict_mcp: Path | None = None
-) -> AsyncGenerator[str, None]:
-    """Yield what a server writes to standard error from now on, line by line, without end.
-
-    Raises:
-        UsageError: there is no such server, or the settings are wrong.
-    """
-    _, path = _paths(workspace, server, strict_mcp)
-    seen, rest = _size(path), b""
+async def new_lines(log: Log) -> AsyncGenerator[str, None]:
+    """Yield what a server writes after what was read, line by line, without end."""
+    seen, rest = log.size, b""
     while True:
-        await anyio.sleep(LOOK_SECONDS)
-        size = _size(path)
+        size = _size(log.path)
         if size < seen:
             seen = 0
         if size == seen:
+            await anyio.sleep(LOOK_SECONDS)
             continue
-        data, seen = _read(path, seen), size
+        data = _read(log.path, seen)
+        seen += len(data)
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             yield line.decode("utf-8", "replace")
@@ -79,15 +86,6 @@ def ask_restart(workspace: Path, server: str, *, strict_mcp: Path | None = None)
         ) from None
     running = look.state in ("starting", "connected", "idle")
     return Restart(look, running)
-
-
-def _paths(workspace: Path, server: str, strict_mcp: Path | None) -> tuple[Path, Path]:
-    view = look_around(workspace, strict_mcp=strict_mcp)
-    return log_paths(view.setup.loaded.sources.paths.state, view.find(server).spec)
-
-
-def _tail(path: Path) -> str:
-    return _read(path, max(_size(path) - MOST, 0)).decode("utf-8", "replace")
 
 
 def _size(path: Path) -> int:

@@ -1,5 +1,6 @@
 """``hub mcp call``: calls one tool."""
 
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -8,8 +9,10 @@ from typing import Annotated
 
 import anyio
 import typer
+from anyio.abc import TaskStatus
 
-from hub.app.mcp.call import Called, arguments_of, call_tool
+from hub.app.faults import one_fault
+from hub.app.mcp.call import STOPPED, Called, arguments_of, call_tool
 from hub.cli.examples import examples
 from hub.cli.layout import show
 from hub.cli.mcp.progress import Progress
@@ -20,7 +23,11 @@ from hub.core.text import one_line, printable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_EXITS = {"denied": EXIT_CODES["denied"], "invalid_arguments": EXIT_USAGE}
+_EXITS = {
+    "denied": EXIT_CODES["denied"],
+    "invalid_arguments": EXIT_USAGE,
+    "cancelled": EXIT_CODES["cancelled"],
+}
 
 
 @app.command(
@@ -44,13 +51,7 @@ def call(
 ) -> None:
     """Call one tool and print what it says."""
     text = arguments_of(arguments, pairs or [])
-    progress = Progress(live=sys.stderr.isatty())
-    try:
-        called = anyio.run(partial(_called, directory, strict_mcp, tool, text, progress))
-    except KeyboardInterrupt:
-        progress.clear()
-        print("stopped; the call was cancelled", file=sys.stderr)
-        raise typer.Exit(EXIT_CODES["cancelled"]) from None
+    called = anyio.run(partial(_called, directory, strict_mcp, tool, text))
     if as_json:
         show([json_line(called.as_dict()).rstrip()])
     else:
@@ -59,16 +60,40 @@ def call(
     raise typer.Exit(_EXITS.get(outcome.kind, 1) if outcome.is_error else 0)
 
 
-async def _called(
-    directory: Path, strict_mcp: Path | None, tool: str, arguments: str, progress: Progress
-) -> Called:
+async def _called(directory: Path, strict_mcp: Path | None, tool: str, arguments: str) -> Called:
+    progress, stop = Progress(live=sys.stderr.isatty()), anyio.Event()
     progress.show(f"calling {tool}")
+    called = Called(tool, STOPPED)
     try:
-        return await call_tool(
-            directory, tool, arguments, progress=_hearing(progress), strict_mcp=strict_mcp
-        )
+        async with one_fault(), anyio.create_task_group() as group:
+            await group.start(_obey, stop, group.cancel_scope)
+            called = await call_tool(
+                directory,
+                tool,
+                arguments,
+                progress=_hearing(progress),
+                stop=stop,
+                strict_mcp=strict_mcp,
+            )
+            group.cancel_scope.cancel()
     finally:
         progress.clear()
+    return called
+
+
+async def _obey(
+    stop: anyio.Event,
+    scope: anyio.CancelScope,
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+) -> None:
+    """Cancel the call on the first Ctrl-C, and leave at once on the second."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for _ in received:
+            if stop.is_set():
+                scope.cancel()
+            stop.set()
 
 
 def _hearing(progress: Progress) -> Callable[[str, float | None, float | None], None]:

@@ -1,14 +1,14 @@
 """``hub mcp logs``: what a server wrote to standard error over its last lives."""
 
+import sys
 from contextlib import aclosing
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
-from hub.app.mcp.logs import last_lines, new_lines
+from hub.app.mcp.logs import Log, new_lines, read_log
 from hub.cli.examples import examples
 from hub.cli.layout import show
 from hub.cli.options import Directory, StrictMcp
@@ -30,18 +30,19 @@ def show_logs(
     strict_mcp: StrictMcp = None,
 ) -> None:
     """Show what a server wrote to standard error."""
-    found = last_lines(directory, server, lines, strict_mcp=strict_mcp)
-    if not found and not follow:
+    log = read_log(directory, server, lines, strict_mcp=strict_mcp)
+    if not log.lines and not follow:
         show([f"{printable(server)} has written nothing to standard error yet."])
-    show(printable(line) for line in found)
+    show(printable(line) for line in log.lines)
     if follow:
+        sys.stdout.flush()
         try:
-            anyio.run(partial(_follow, directory, server, strict_mcp))
+            anyio.run(_follow, log)
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_CODES["cancelled"]) from None
 
 
-async def _follow(directory: Path, server: str, strict_mcp: Path | None) -> None:
-    async with aclosing(new_lines(directory, server, strict_mcp=strict_mcp)) as coming:
+async def _follow(log: Log) -> None:
+    async with aclosing(new_lines(log)) as coming:
         async for line in coming:
             print(printable(line), flush=True)

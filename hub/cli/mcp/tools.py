@@ -1,6 +1,6 @@
 """``hub mcp tools``: what models see of the servers' tools."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +46,7 @@ def tools(
 def _lines(found: ToolList, *, explain: bool) -> Iterator[str]:
     offered = [tool for tool in found.tools if tool.offered]
     withheld = [tool for tool in found.tools if tool.explained.withheld]
-    rows = columns([_header(offered), *(_row(tool) for tool in offered)])
+    rows = columns([_header(found.tools), *(_row(tool) for tool in offered)])
     yield rows[0]
     for tool, row in zip(offered, rows[1:], strict=True):
         yield row
@@ -60,14 +60,15 @@ def _lines(found: ToolList, *, explain: bool) -> Iterator[str]:
                 yield from _explained(tool)
     others = len(found.tools) - len(offered) - len(withheld)
     if others:
-        yield from ("", f"{plural(others, 'tool')} more are not among the role's.")
+        more = plural(others, "more tool")
+        yield from ("", f"{more} {'is' if others == 1 else 'are'} not among the role's.")
     yield from ([""] if found.notes else [])
     for note in found.notes:
         yield from paragraph(f"note: {note}")
 
 
-def _header(offered: list[ToolView]) -> tuple[str, ...]:
-    if offered and offered[0].right is not None:
+def _header(tools: Sequence[ToolView]) -> tuple[str, ...]:
+    if tools and tools[0].right is not None:
         return ("NAME", "MARK", "PERMISSION", "DESCRIPTION")
     return ("NAME", "MARK", "DESCRIPTION")
 
