@@ -173,6 +173,16 @@ class RunAgents:
         elif row.state == "queued":
             row.state, row.note = "thinking", ""
 
+    def _job_question(self, event: ev.JobQuestion) -> None:
+        row = self.rows.get(self._jobs.get(event.job, ""))
+        if row is not None:
+            row.state, row.note = "waiting", f"asks: {event.question}"[:TAIL]
+
+    def _job_answered(self, event: ev.JobAnswered) -> None:
+        row = self.rows.get(self._jobs.get(event.job, ""))
+        if row is not None:
+            row.state, row.note = "thinking", f"answered by {event.by}"
+
     def _job_done(self, event: ev.JobDone) -> None:
         row = self.rows.get(self._jobs.get(event.job, ""))
         if row is not None:
@@ -220,6 +230,8 @@ _HANDLERS: dict[str, Callable[[RunAgents, Any], None]] = {
     "model.retry": RunAgents._model_retry,
     "job.started": RunAgents._job_started,
     "job.progress": RunAgents._job_progress,
+    "job.question": RunAgents._job_question,
+    "job.answered": RunAgents._job_answered,
     "job.done": RunAgents._job_done,
     "report.submitted": RunAgents._report_submitted,
     "cancel.requested": RunAgents._cancel_requested,
@@ -238,5 +250,6 @@ UNSEEN = frozenset({
     "reasoning.delta",
     "tool.progress",
     "server.log",
+    "server.asked",
 })
 """Events that change nothing on the screen; a test proves that every other one has a handler."""

@@ -24,6 +24,7 @@ WITH_REMEDY = frozenset({
     "tool.result",
     "tool.ruling",
     "model.retry",
+    "job.question",
     "job.done",
     "report.submitted",
     "server.failed",
@@ -98,6 +99,14 @@ class RunLines:
         self._paths[event.job] = event.child_agent
         return f"dispatches {event.child_agent}: {event.task}"
 
+    def _job_question(self, event: ev.JobQuestion) -> str:
+        return f"{self._paths.get(event.job, event.role)} asks: {event.question}"
+
+    def _job_answered(self, event: ev.JobAnswered) -> str:
+        if event.by == "nobody":
+            return f"nobody answers {self._paths.get(event.job, event.role)}"
+        return f"answers {self._paths.get(event.job, event.role)}: {event.answer}"
+
     def _job_done(self, event: ev.JobDone) -> str:
         said = said_of(event.result)
         agent = self._paths.get(event.job, event.role)
@@ -151,6 +160,8 @@ _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
     "tool.result": RunLines._tool_result,
     "model.retry": RunLines._model_retry,
     "job.started": RunLines._job_started,
+    "job.question": RunLines._job_question,
+    "job.answered": RunLines._job_answered,
     "job.done": RunLines._job_done,
     "report.submitted": RunLines._report_submitted,
     "cancel.requested": RunLines._cancel_requested,

@@ -111,6 +111,14 @@ def _job(event: ev.JobStarted) -> tuple[str, str]:
     return "@", f"dispatched {event.child_agent}"
 
 
+def _job_question(event: ev.JobQuestion) -> tuple[str, str]:
+    return "?", f"{event.role} asks: {event.question}"
+
+
+def _job_answered(event: ev.JobAnswered) -> tuple[str, str]:
+    return "?", f"answered by {event.by}: {event.answer}"
+
+
 def _job_done(event: ev.JobDone) -> tuple[str, str]:
     return "@", f"{event.role} ended, {ending(event.outcome, event.stop_reason)}"
 
@@ -138,7 +146,8 @@ def _server_quarantined(event: ev.ServerQuarantined) -> tuple[str, str]:
 def _turn_done(event: ev.TurnDone) -> tuple[str, str]:
     tokens = short_count(event.input_tokens + event.output_tokens)
     error = f": {event.error.get('message', '')}" if event.error else ""
-    figures = f"{plural(event.steps, 'step')}, {tokens} tokens"
+    cost = f", {event.cost_usd:.4g} USD" if event.cost_usd else ""
+    figures = f"{plural(event.steps, 'step')}, {tokens} tokens{cost}"
     took = short_time(event.duration_ms / 1000)
     return "·", f"{ending(event.outcome, event.stop_reason)}, {figures}, {took}{error}"
 
@@ -154,6 +163,8 @@ _WORDERS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "context.added": _context,
     "model.retry": _retry,
     "job.started": _job,
+    "job.question": _job_question,
+    "job.answered": _job_answered,
     "job.done": _job_done,
     "report.submitted": _report,
     "cancel.requested": _cancel,
