@@ -131,7 +131,7 @@ def _first_request(catalog: Catalog) -> Figure:
                 budget=budget,
             )
             tools: dict[str, Tool] = dict(catalog.tools)
-            offer = desk.offer(tools, task="", loaded=[], later={}, note=lambda names: None)
+            offer = desk.offer(tools, loaded=[], later={}, note=lambda names: None)
         return len(encode_tools(offer.specs)) / CHARACTERS_PER_TOKEN, len(offer.specs)
 
     whole, sent = tokens(None)

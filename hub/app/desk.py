@@ -79,7 +79,6 @@ class Desk(Struct):
         self,
         tools: dict[str, Tool],
         *,
-        task: str,
         loaded: list[str],
         later: Mapping[str, Tool],
         note: Callable[[list[str]], None],
@@ -87,9 +86,8 @@ class Desk(Struct):
     ) -> Offer:
         """Return an agent's offer; what the hub itself adds is put into ``tools``.
 
-        ``task`` is what the agent is told at first: it may name a result to be read. ``fit`` gives
-        a tool of the hub the form that the agent's model takes. Tools for ``later`` join when
-        there is a use for them.
+        ``fit`` gives a tool of the hub the form that the agent's model takes. Tools for ``later``
+        join when there is a use for them, and ``read_result`` when there is something to read.
         """
         reader = fit(ReadResultTool(self.shelf))
         mine = {name: tool for name, tool in tools.items() if isinstance(tool, McpTool)}
@@ -108,8 +106,6 @@ class Desk(Struct):
             )
             tools[TOOL_SEARCH] = search
             first.append(search.spec)
-        if task and self.shelf.mentions(task):
-            first.append(reader.spec)
         tools |= {READ_RESULT: reader, **later}
         offer = Offer(first, tools, loaded=loaded, note=note)
         return offer

@@ -118,7 +118,6 @@ class Run(Struct):
         tools = self._tools(seat, dispatcher, report)
         offer = self.desk.offer(
             tools,
-            task=f"{seat.job.task}\n{seat.job.context}" if seat.job else "",
             loaded=seat.loaded,
             later={tool.spec.name: fitted(tool, profile) for tool in later},
             note=lambda names: journal.note(ev.ToolsLoaded(names=names)),

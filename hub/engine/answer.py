@@ -39,6 +39,7 @@ async def request_answer(
     Raises:
         ModelError: there is no usable answer.
     """
+    agent.path.hear(agent.journal.conversation.messages)
     request = ModelRequest(
         instructions=agent.instructions,
         messages=agent.journal.conversation.messages,

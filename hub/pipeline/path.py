@@ -1,7 +1,7 @@
 """The one ordered path of a tool call: note, parse, validate, rule, call, normalise, result."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from hub.core import events as ev
 from hub.core.jobs import Denials, DeniedCall
-from hub.core.messages import ToolCall, ToolOutcome, ToolSpec
+from hub.core.messages import Message, ToolCall, ToolOutcome, ToolSpec
 from hub.core.offer import Offer
 from hub.core.ports import Asker, CallContext, Clock, Journal, Question, Tool
 from hub.core.results import HANDS_ON, READ_RESULT, Shelf
@@ -56,7 +56,17 @@ class CallPath:
         self._denials = denials
         self._shelf = shelf
         self._offer = offer
+        self._heard = 0
         self._allowed = set[str]() if allowed is None else allowed
+
+    def hear(self, messages: Sequence[Message]) -> None:
+        """Look at what has joined the conversation: ``read_result`` is offered from a handle on.
+
+        It may stand in a result, in a task, in the report of a child, or in what a user says.
+        """
+        new, self._heard = messages[self._heard :], len(messages)
+        if any(self._shelf.mentions(message.text) for message in new):
+            self._offer.load((READ_RESULT,))
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return how a tool is offered; None when the agent has no tool of this name."""
@@ -91,8 +101,6 @@ class CallPath:
         self._journal.note(result_event(call, outcome, duration_ms=round(elapsed * 1000)))
         if not outcome.is_error:
             self._denials.made_good(call.name)
-        if outcome.kept or self._shelf.mentions(outcome.text):
-            self._offer.load((READ_RESULT,))
         return outcome
 
     def _is_own(self, spec: ToolSpec) -> bool:

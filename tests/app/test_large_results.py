@@ -151,11 +151,35 @@ async def test_a_child_reads_a_result_that_its_task_names(tmp_path: Path, worksp
                 resume=hub.session_id,
             ) as hub:
                 _, events = await ask(hub, "go on")
-    offered = {event.agent: event.tools for event in of_type(events, "session.started")}
-    assert "read_result" in offered["lead/worker#1"]
-    assert "read_result" not in offered["lead/worker#2"]
+    first = {
+        task: next(r.body for r in server.requests if task in r.body["messages"][1]["content"])
+        for task in ("look into", "without a handle")
+    }
+    assert first["look into"]["tools"][-1]["function"]["name"] == "read_result"
+    assert "read_result" not in json.dumps(first["without a handle"]["tools"])
     results = of_type(events, "tool.result", "lead/worker#1")
     assert "matching lines" in results[0].text
+
+
+async def test_a_parent_reads_a_result_that_a_report_names(tmp_path: Path, workspace: Path) -> None:
+    """The child hands on the handle of what it was given."""
+    folder = team_folder(
+        tmp_path, lead=lead_to("worker", tools=["files__*"]), worker={"tools": ["far__*"]}
+    )
+    handle = "{{ (last[0].text | from_json).handle }}"
+    source = agents(
+        lead=[{"calls": [dispatch("worker")]}, {"text": "ok"}],
+        worker=[{"calls": [ECHO]}, {"calls": [report(f"all of it is in {handle}")]}],
+    )
+    async with faulty_http("huge_result=100000") as url, serve_model(source) as server:
+        chosen = [f"servers.far.url={url}"]
+        async with team(server, workspace, tmp_path, team=folder, assignments=chosen) as hub:
+            _, events = await ask(hub, "go")
+    loaded = of_type(events, "tools.loaded")
+    assert [(event.agent, event.names) for event in loaded] == [
+        ("lead/worker#1", ["read_result"]),
+        ("lead", ["read_result"]),
+    ]
 
 
 async def test_a_result_against_its_output_schema_is_relayed_with_a_warning(
