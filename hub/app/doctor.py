@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from hub.app.endpoints import start_role, tell_models
 from hub.app.faults import one_fault
 from hub.app.findings import Finding, broken, of_server
-from hub.app.inspect import lazy_servers
+from hub.app.mcp.opened import opened
+from hub.app.pinned import parts_of
 from hub.app.reach import check_team
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_setup
@@ -25,7 +26,9 @@ from hub.config.paths import LOCAL_SETTINGS, MCP_JSON, PROJECT_DIR, SETTINGS
 from hub.config.servers import server_specs
 from hub.core import events as ev
 from hub.core.errors import HubError
+from hub.core.ports import Quarantine
 from hub.core.servers import ServerSpec
+from hub.pins.approvals import launch_words
 
 DISTRIBUTION = "dispatch-hub"
 
@@ -174,10 +177,21 @@ def roles(setup: Setup, tools: Collection[str]) -> list[Finding]:
 
 
 def withheld(setup: Setup) -> list[Finding]:
-    """Look at what the project asks for without being trusted."""
-    return [
+    """Look at what others ask for without being approved or trusted."""
+    servers = {spec.name: spec for spec in setup.pending}
+    found = [
+        Finding(
+            f"server {name}",
+            "warning",
+            f"not approved, so it was not started; {spec.origin} asks for {launch_words(spec)}",
+            f"Look at it with hub mcp status {name}; approve it with: hub mcp approve {name}",
+        )
+        for name, spec in servers.items()
+    ]
+    return found + [
         Finding("trust", "warning", f"withheld: {part}", "Look at it with: hub trust")
         for part in setup.withheld
+        if not (part.kind == "server" and part.name in servers)
     ]
 
 
@@ -193,14 +207,10 @@ async def _tell_servers_and_roles(setup: Setup, tell: Callable[[Finding], None])
         if isinstance(event, ev.ServerFailed):
             stderr[event.server] = event.stderr
 
-    servers = lazy_servers(setup, specs, hear)
     catalog = Catalog()
-    async with anyio.create_task_group() as group:
-        group.start_soon(servers.own)
-        async with anyio.create_task_group() as asking:
-            for spec in specs:
-                asking.start_soon(_tell_server, servers, spec, stderr, catalog, tell)
-        servers.stop()
+    async with opened(setup, specs, hear) as servers, anyio.create_task_group() as asking:
+        for spec in specs:
+            asking.start_soon(_tell_server, servers, spec, stderr, catalog, tell)
     catalog.settle(offers(setup.loaded, setup.workspace, sys.platform))
     for finding in roles(setup, catalog.names()):
         tell(finding)
@@ -223,12 +233,16 @@ async def _tell_server(
         said = stderr.get(spec.name, "").strip()
         if said and said not in message:
             message = f"{message}; it wrote:\n{said}"
-        finding = replace(finding, message=message)
-        tell(finding)
+        closer = f"Look closer with: hub mcp test {spec.name}, or hub mcp logs {spec.name}"
+        tell(replace(finding, message=message, remedy=finding.remedy or closer))
         return
     took = anyio.current_time() - started
     servers.cache.save(spec, listing)
-    catalog.add(spec, listing, servers)
+    held = servers.pins.check(spec, listing) if servers.pins is not None else Quarantine()
+    catalog.add(spec, listing, servers, held)
     tell(Finding(name, "ok", f"{len(listing.tools)} tools in {took:.1f} s, MCP {listing.protocol}"))
     for warning in listing.warnings:
         tell(Finding(name, "warning", warning))
+    for part, why in parts_of(held).items():
+        remedy = f"See hub mcp diff {spec.name}; accept it with: hub mcp approve {spec.name}"
+        tell(Finding(name, "warning", f"{part} is held back: {why}", remedy))

@@ -66,7 +66,7 @@ def remedy_for(error: BaseException | None, server: str, watch: Watch) -> str:
         return watch.remedy
     if isinstance(error, LaunchError):
         return f"Correct servers.{server}, or leave it out: --set servers.{server}.enabled=false"
-    return "Look at it alone with: hub doctor"
+    return f"Look at it alone with: hub mcp test {server}"
 
 
 def _words(error: BaseException | None, watch: Watch) -> str:

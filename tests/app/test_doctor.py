@@ -15,6 +15,7 @@ from hub.app.findings import Finding, broken
 from hub.app.setup import find_sources, load_setup
 from hub.config.schema import BUNDLED
 from hub.core.errors import RoleError, UsageError
+from hub.testing.faulty.launch import faulty_command
 
 KEY = "sk-right-key"
 
@@ -154,13 +155,50 @@ def test_settings_that_are_found_are_named(look: Look, tmp_path: Path) -> None:
 
 
 def test_what_is_withheld_is_a_warning_with_the_command_to_run(look: Look, tmp_path: Path) -> None:
-    """An untrusted server is named and not started."""
+    """H52: a server that is not approved is named, with its launch, and not started."""
     path = tmp_path / "project" / ".mcp.json"
     path.write_text('{"mcpServers": {"own": {"command": "/no/such"}}}', encoding="utf-8")
+    (found,) = look("server own")
+    assert found.state == "warning"
+    assert "not approved, so it was not started" in found.message
+    assert f'{path}:1 asks for ["/no/such"]' in found.message
+    assert found.remedy.endswith("hub mcp approve own")
+    assert look("trust") == []
+
+
+def test_what_is_withheld_beside_servers_needs_trust(look: Look, tmp_path: Path) -> None:
+    """Wider permissions of a project are agreed to with the workspace."""
+    (tmp_path / "project" / ".hub").mkdir(exist_ok=True)
+    path = tmp_path / "project" / ".hub" / "config.yaml"
+    path.write_text('permissions: {allow: ["shell__*"]}\n', encoding="utf-8")
     (found,) = look("trust")
     assert (found.state, found.remedy) == ("warning", "Look at it with: hub trust")
-    assert "server own" in found.message
-    assert look("server own") == []
+
+
+def test_a_server_that_fails_is_told_with_the_commands_that_look_closer(
+    look: Look, tmp_path: Path
+) -> None:
+    """The doctor names the specialist."""
+    command, arguments = faulty_command("exit_on_start")
+    folder = tmp_path / "config" / "hub"
+    folder.mkdir(parents=True, exist_ok=True)
+    entry = {"servers": {"mine": {"command": command, "args": arguments}}}
+    (folder / "config.yaml").write_text(json.dumps(entry), encoding="utf-8")
+    (found,) = look("server mine")
+    assert found.state == "error"
+    assert "hub mcp test mine" in found.remedy
+
+
+def test_what_is_held_back_of_a_server_is_a_warning(look: Look, tmp_path: Path) -> None:
+    """H50: the doctor says what a run would not offer, and where to see why."""
+    command, arguments = faulty_command(f"starts={tmp_path / 'starts'}", "change@2-=description")
+    folder = tmp_path / "config" / "hub"
+    folder.mkdir(parents=True, exist_ok=True)
+    entry = {"servers": {"mine": {"command": command, "args": arguments}}}
+    (folder / "config.yaml").write_text(json.dumps(entry), encoding="utf-8")
+    assert [one.state for one in look("server mine")] == ["ok"]
+    states = [one.state for one in look("server mine")]
+    assert states == ["ok", "warning"]
 
 
 def test_without_a_model_the_ways_to_name_one_are_told(look: Look) -> None:
