@@ -80,6 +80,8 @@ class Connection(Struct, eq=False):
     """What the server asks while it is up."""
     calls: int = 0
     """How many calls are under way."""
+    served: int = 0
+    """How many calls have ended."""
     _ending: anyio.Event = field(default_factory=anyio.Event)
     _quiet: anyio.Event = field(default_factory=anyio.Event)
     """Set when a connection that is let go has no call left."""
@@ -119,6 +121,7 @@ class Connection(Struct, eq=False):
     def done(self) -> None:
         """Count a call that is over."""
         self.calls -= 1
+        self.served += 1
         self.used = self.clock.monotonic()
         if not self.calls and self._ending.is_set():
             self._quiet.set()

@@ -98,8 +98,9 @@ def speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:
 
 def silence(spec: ServerSpec, seconds: float, *, goes_on: bool = False) -> str:
     """Say that a server does not come up, and whether it may still do so."""
+    again = "did not come up the last time, and " if seconds < spec.start_timeout else ""
     return (
-        f"it did not answer within {seconds:g} s of its start"
+        f"it {again}did not answer within {seconds:g} s of its start"
         + (" and is waited for in the background" if goes_on else "")
         + f"; if it needs longer, raise servers.{spec.name}.start_timeout"
     )

@@ -23,7 +23,6 @@ State = Literal[
     "discovered", "starting", "warming", "connected", "idle", "stopped", "failed", "crash-loop"
 ]
 """``warming``: it takes longer than its limit, and may still come up."""
-ALIVE = ("starting", "warming", "connected", "idle")
 
 
 class Life:
@@ -53,6 +52,7 @@ class Life:
         self.legacy = bool(protocol) and protocol not in MODERN_PROTOCOL_VERSIONS
         """It is known to speak the older protocol, so it is not asked for the newer one."""
         self.record = before or Record(spec.name, transport=spec.transport)
+        self._last: Connection | None = None
         self._clock = clock
         self._emit = emit
         self._tell = tell
@@ -70,6 +70,7 @@ class Life:
     def connected(self, connection: Connection, listing: ServerListing) -> None:
         """The server is up."""
         attempt, before = connection.attempt, self.listing
+        self._last = connection
         self.error, self.listing = "", listing
         self.judge.look(listing)
         modern = listing.protocol in MODERN_PROTOCOL_VERSIONS
@@ -115,13 +116,9 @@ class Life:
         if self.state != "crash-loop":
             self._become("crash-loop")
 
-    def rests(self, state: State, watch: Watch, connection: Connection | None) -> None:
+    def rests(self, state: State, watch: Watch) -> None:
         """We ended it: it is idle until somebody needs it, or stopped for good."""
-        used = {}
-        if connection is not None:
-            ago = self._clock.monotonic() - connection.used
-            used = {"used": max(self._clock.now() - ago, 0.0)}
-        self._become(state, watch, **used)
+        self._become(state, watch)
 
     async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
         """Take what the server logs through the protocol."""
@@ -135,6 +132,9 @@ class Life:
 
     def _become(self, state: State, watch: Watch | None = None, **changes: Any) -> None:
         self.state = state
+        if (last := self._last) is not None and last.served:
+            ago = self._clock.monotonic() - last.used
+            changes["used"] = max(self._clock.now() - ago, 0.0)
         if watch is not None:
             changes |= {"stderr": watch.tail(), "exit_code": watch.exit_code}
         if state not in ("starting", "warming", "connected"):

@@ -21,8 +21,9 @@ from hub.connections.holding import (
     silence,
     speaks_otherwise,
 )
-from hub.connections.life import ALIVE, Life
+from hub.connections.life import Life
 from hub.connections.opening import Place
+from hub.connections.records import ALIVE
 from hub.connections.restarts import MAX_STARTS
 from hub.connections.watch import Watch
 from hub.core import events as ev
@@ -61,7 +62,6 @@ class Link:
         self._emit = emit
         self._hear = hear
         self._attempt: Attempt | None = None
-        self._last: Connection | None = None
         self._mute = False
         """The latest start came to nothing, and took as long as it may."""
         self._demand = anyio.Event()
@@ -69,8 +69,7 @@ class Link:
         self._closed = False
         self._wiring = Wiring(
             spec=spec, place=place, clock=clock, logged=life.logged, up=self._up,
-            changed=life.changed, idle=lambda connection: self._stop(connection, "idle"),
-            deadly=set(),
+            changed=life.changed, idle=self._idle, deadly=set(),
         )  # fmt: skip
 
     @property
@@ -95,7 +94,7 @@ class Link:
         finally:
             self._closed = True
             if self.state in ALIVE:
-                self.life.rests("stopped", self.watch, self._last)
+                self.life.rests("stopped", self.watch)
 
     async def connect(self) -> Connection:
         """Return the live connection, starting the server if need be.
@@ -170,6 +169,10 @@ class Link:
             self.close()
             await connection.attempt.finished.wait()
 
+    def _idle(self, connection: Connection) -> None:
+        if not self._keeps_state():
+            self._stop(connection, "idle")
+
     def _stop(self, connection: Connection, purpose: Purpose) -> None:
         connection.attempt.purpose = purpose
         self.drop(connection)
@@ -220,7 +223,7 @@ class Link:
             if attempt.purpose == "idle":
                 self.life.restarts.forgive()
             if not self._closed:
-                self.life.rests("idle", self.watch, self._last)
+                self.life.rests("idle", self.watch)
             return
         if attempt.up_since is not None:
             self.life.restarts.ended(self._clock.monotonic() - attempt.up_since)
@@ -232,13 +235,14 @@ class Link:
     async def _watch_deadline(self, attempt: Attempt) -> None:
         """Report a start that takes too long, and let it go on."""
         await anyio.sleep_until(attempt.deadline)
-        if not attempt.over.is_set() and attempt.limit > attempt.deadline:
+        if not attempt.over.is_set():
             self._late(attempt)
 
     def _late(self, attempt: Attempt) -> str:
         """Report once that a start takes too long; return what is said of it."""
-        text = silence(self.spec, attempt.patience, goes_on=attempt.limit > attempt.deadline)
-        if not attempt.late:
+        goes_on = attempt.limit > attempt.deadline
+        text = silence(self.spec, attempt.patience, goes_on=goes_on)
+        if goes_on and not attempt.late:
             attempt.late = True
             self.life.late(text, self.watch)
         return text
@@ -281,7 +285,7 @@ class Link:
         return self.owned or self.spec.stateful == "shared" or self.spec.transport == "memory"
 
     def _up(self, connection: Connection, listing: ServerListing) -> None:
-        self.connection = self._last = connection
+        self.connection = connection
         connection.attempt.up_since = self._clock.monotonic()
         self.life.connected(connection, listing)
         connection.attempt.succeed()

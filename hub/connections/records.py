@@ -20,6 +20,8 @@ from hub.core.servers import ServerSpec
 FOLDER = "servers"
 LOG_LIMIT = 1024 * 1024
 """Bytes of a log after which it becomes the older of two."""
+ALIVE = ("starting", "warming", "connected", "idle")
+"""States in which a hub has, or would have, a process or session of the server."""
 
 
 class Record(Struct, frozen=True):
@@ -60,8 +62,8 @@ class Record(Struct, frozen=True):
     @property
     def current(self) -> str:
         """The state, unless the hub that wrote it has ended without a word: then ``stopped``."""
-        alive = self.state in ("starting", "warming", "connected", "idle")
-        return "stopped" if alive and not _is_running(self.pid) else self.state
+        gone = self.state in ALIVE and not _is_running(self.pid)
+        return "stopped" if gone else self.state
 
 
 class Records(Protocol):
@@ -90,13 +92,23 @@ class FileRecords:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._paths: dict[tuple[str, str], Path] = {}
+        self._others: dict[str, Record | None] = {}
+        """What other hubs had written when we first wrote, by fingerprint."""
 
     def write(self, spec: ServerSpec, record: Record) -> None:
-        """Replace a server's record in one step."""
+        """Replace a server's record in one step.
+
+        When we stop a server that another hub still runs, that hub's record comes back.
+        """
         fingerprint = spec.fingerprint()
         whole = msgspec.structs.replace(
             record, fingerprint=fingerprint, pid=os.getpid(), written=time.time()
         )
+        if fingerprint not in self._others:
+            self._others[fingerprint] = read_record(self._state, spec)
+        other = self._others[fingerprint]
+        if record.state == "stopped" and other is not None and other.pid != os.getpid():
+            whole = other if other.current in ALIVE else whole
         with suppress(OSError):
             _replace(record_path(self._state, spec), msgspec.json.encode(whole))
 

@@ -192,3 +192,17 @@ async def test_what_was_started_only_for_its_list_may_rest(tmp_path: Path):
         clock.advance(600)
         await anyio.wait_all_tasks_blocked()
         assert "ada" in (await called_by(pool, "lead", "a", "whoami")).text
+
+
+async def test_a_process_that_listed_and_then_got_an_agent_does_not_rest(tmp_path: Path):
+    """It was started for its list, and now it keeps what the agent told it (H14, H15)."""
+    clock = FakeClock()
+    spec = replace(per_agent(faulty("a")), idle_timeout=60.0)
+    async with open_pool(spec, workspace=tmp_path, clock=clock) as pool:
+        await pool.listing("a")
+        await called_by(pool, "lead", "a", "login", user="ada")
+        for _ in range(3):
+            clock.advance(61)
+            await anyio.wait_all_tasks_blocked()
+        assert pool.link("a").state == "connected"
+        assert "ada" in (await called_by(pool, "lead", "a", "whoami")).text

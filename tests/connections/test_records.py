@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from hub.connections.records import (
@@ -99,3 +100,21 @@ def test_a_folder_that_cannot_be_written_costs_nobody_anything(tmp_path: Path):
     records.hear(SPEC, "last words\n")
     assert records.asked(SPEC) == 0
     assert read_record(tmp_path, SPEC) is None
+
+
+def test_a_short_command_does_not_hide_a_hub_that_still_runs_the_server(tmp_path: Path):
+    """When it stops its own process, the record of the other one is back."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        theirs = Record("a", state="connected", pid=other.pid, tools=3)
+        path = record_path(tmp_path, SPEC)
+        path.parent.mkdir()
+        path.write_bytes(msgspec.json.encode(theirs))
+        ours = FileRecords(tmp_path)
+        ours.write(SPEC, Record("a", state="connected", tools=4))
+        ours.write(SPEC, Record("a", state="stopped", tools=4))
+        assert read_record(tmp_path, SPEC) == theirs
+        other.communicate(b"\n")
+    ours.write(SPEC, Record("a", state="stopped", tools=4))
+    record = read_record(tmp_path, SPEC)
+    assert record is not None
+    assert (record.state, record.tools, record.pid) == ("stopped", 4, os.getpid())
