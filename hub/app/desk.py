@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from hub.catalog.index import ToolIndex, fts5_works
 from hub.catalog.items import McpTool
-from hub.catalog.search import TOOL_SEARCH, Health, SearchTool
+from hub.catalog.search import Health, SearchTool
 from hub.config.layers import Loaded
 from hub.config.servers import bundled_servers
 from hub.context.estimate import within
 from hub.core.messages import ToolSpec
-from hub.core.offer import Offer
+from hub.core.offer import TOOL_SEARCH, Offer
 from hub.core.ports import Tool
 from hub.core.results import READ_RESULT
 from hub.results.shelf import Budget, TreeShelf

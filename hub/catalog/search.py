@@ -10,10 +10,10 @@ import anyio.to_thread
 from hub.catalog.index import ToolIndex
 from hub.catalog.items import McpTool
 from hub.core.messages import ToolOutcome, ToolSpec
+from hub.core.offer import TOOL_SEARCH
 from hub.core.ports import CallContext
 from hub.core.text import one_line
 
-TOOL_SEARCH = "tool_search"
 TOP = 5
 """Tools that one search loads unless it says otherwise."""
 MOST = 20

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from hub.core.messages import ToolSpec
 from hub.core.ports import Tool
 
+TOOL_SEARCH = "tool_search"
+"""The tool that finds tools and loads them, where there are too many to be sent."""
+
 
 class Offer:
     """What is on offer now, and what can still join it."""

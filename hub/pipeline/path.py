@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from hub.core import events as ev
 from hub.core.jobs import Denials, DeniedCall
 from hub.core.messages import Message, ToolCall, ToolOutcome, ToolSpec
-from hub.core.offer import Offer
+from hub.core.offer import TOOL_SEARCH, Offer
 from hub.core.ports import Asker, CallContext, Clock, Journal, Question, Tool
 from hub.core.results import HANDS_ON, READ_RESULT, Shelf
 from hub.permissions.policy import Policy, Ruling
@@ -119,6 +119,7 @@ class CallPath:
             raise Refused(self._deny(call, ruling))
         near = get_close_matches(call.name, list(self._tools), n=3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        hint += " Look for others with tool_search." if TOOL_SEARCH in self._tools else ""
         text = f"There is no tool {call.name!r}.{hint}"
         raise Refused(ToolOutcome(text, is_error=True, kind="unknown_tool"))
 

@@ -186,3 +186,18 @@ async def test_tools_of_a_server_that_crashed_are_marked(tmp_path: Path, workspa
     assert [event.server for event in of_type(events, "server.failed")] == ["far"]
     assert "- far__echo: " in result.text
     assert "[its server does not work: " in result.text
+
+
+async def test_a_tool_that_there_is_not_is_to_be_searched_for(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """The message says with what, and names what is near."""
+    script = {
+        "script": 1,
+        "turns": [{"calls": [{"tool": "far__ecko", "args": {}}]}, {"text": "{{ last[0].text }}"}],
+    }
+    async with faulty_http(EXTRA) as url, serve_model(script) as server:
+        async with team(server, workspace, tmp_path, assignments=far(url, SMALL)) as hub:
+            result, _ = await ask(hub, "go")
+    assert "Did you mean far__echo" in result.text
+    assert "Look for others with tool_search." in result.text
