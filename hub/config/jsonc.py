@@ -42,4 +42,4 @@ def plain_json(text: str) -> str:
         parts.append(match[0])
         comma = len(parts) - 1 if match["comma"] is not None else -1
     parts.append(text[seen:])
-    return "".join(parts) if anything else "{}"
+    return ("" if anything else "{}") + "".join(parts)

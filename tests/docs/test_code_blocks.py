@@ -173,6 +173,8 @@ def _misused(command: Any, context: Any, words: list[str]) -> Iterator[str]:
     known = {opt: param for param in command.get_params(context) for opt in param.opts}
     while words:
         word, words = words[0], words[1:]
+        if word == "--":
+            return
         if word.startswith("-") and word != "-":
             name, given, _ = word.partition("=")
             if name not in known:
