@@ -107,6 +107,8 @@ def convert(entry: object, dialect: Dialect, around: Around) -> Converted:
         data = _launch(given, dialect, around, kind, address)
     except Unusable as error:
         return Converted(None, [str(error)])
+    except RecursionError:
+        return Converted(None, ["it nests too deeply"])
     data |= _limits(given, dialect)
     data |= _tools(given, dialect)
     if given.get("disabled") is True or given.get("enabled") is False:

@@ -67,10 +67,11 @@ def all_files(around: Around, where: Surroundings) -> list[Found]:
 def files_of(name: str, around: Around, where: Surroundings, *, of_project: bool) -> list[Found]:
     """Return the files of a client that exist, in the project or in the user's home."""
     client = CLIENTS[name]
+    paths = user_files(name, where)
     if of_project:
-        paths = [around.project / client.in_project] if client.in_project else []
-    else:
-        paths = user_files(name, where)
+        in_project = around.project / client.in_project
+        # In the home folder itself the two are one file, and the user's own.
+        paths = [in_project] if client.in_project and in_project not in paths else []
     return [_found(client, path, around, of_project=of_project) for path in paths if path.is_file()]
 
 

@@ -253,3 +253,20 @@ def test_names_and_texts_of_other_clients_cannot_write_to_the_terminal(
     done = hub("cursor", "--yes")
     assert hostile(done.stdout.encode() + done.stderr.encode()) == ""
     assert hostile(hub().stdout.encode()) == ""
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\r", 0), (b"n\r", 0)])
+def test_a_person_at_the_terminal_is_asked(
+    terminal: Callable[..., Any],
+    project: Path,
+    cursor: Path,
+    settings: Path,
+    answer: bytes,
+    code: int,
+) -> None:
+    """Only a yes writes; a no is no fault."""
+    asked = terminal("-m", "hub", "mcp", "import", "cursor", cwd=project)
+    asked.read_until(rb"Write 2 servers\? \[y/N\]")
+    asked.type(answer)
+    assert asked.end() == code
+    assert settings.exists() == (answer == b"y\r")

@@ -1,5 +1,7 @@
 """Which files are read: ``servers_from``, projects, other systems, and one file alone."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +212,29 @@ def test_trust_in_a_project_holds_while_one_file_has_all_servers(machine: Any) -
     machine.write(".hub/config.yaml", "permissions: {allow: [y]}\n", project=True)
     strict = machine.load(strict_mcp=Path("only.json"))
     assert [part.name for part in apply_trust(strict, {}, store).withheld] == ["y"]
+
+
+def test_in_the_home_folder_a_file_is_the_users_own(machine: Any) -> None:
+    """It is not read a second time as one that came with a project."""
+    machine.write(".cursor/mcp.json", MINE)
+    machine.project = machine.home
+    specs = machine.specs_from("cursor")
+    assert {spec.origin.layer for spec in specs.values()} == {"cursor"}
+
+
+def test_the_readers_are_imported_only_when_there_is_something_to_read(tmp_path: Path) -> None:
+    """Settings without other clients load as quickly as ever."""
+    code = (
+        "import sys; from pathlib import Path;"
+        "from hub.config.layers import Sources, load_settings;"
+        "from hub.config.paths import Paths; here = Path(sys.argv[1]);"
+        "load_settings(Sources(here, Paths(here, here, here)));"
+        "print(sorted(name for name in sys.modules if 'hub.config.clients' in name))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert done.stdout == "[]\n", done.stderr
