@@ -10,12 +10,17 @@ from hub.connections.asking import Asking
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
 from hub.core.ports import Clock
+from hub.core.servers import ServerSpec
 
 Purpose = Literal["", "idle", "restart"]
 """Why we ended a connection ourselves; empty when we did not."""
 
 SETTLE_LIMIT = 1.0
 """Seconds that calls over a session which the server forgot have to be refused."""
+PATIENCE = 1.0
+"""Seconds that the start of a server is waited for that never came up the last time."""
+WARM_FACTOR, WARM_LIMIT = 10, 600.0
+"""A slow start may take so many times its limit, and at most so many seconds."""
 
 
 class Attempt(Struct):
@@ -65,6 +70,18 @@ class Attempt(Struct):
         if not self.over.is_set():
             self.error = error
             self.over.set()
+
+
+def begin(spec: ServerSpec, clock: Clock, *, mute: bool) -> Attempt:
+    """Return a start that begins now; that of a server which was mute is not waited for long."""
+    now, limit = anyio.current_time(), spec.start_timeout
+    patience = min(limit, PATIENCE) if mute else limit
+    return Attempt(
+        patience=patience,
+        deadline=now + patience,
+        limit=now + max(limit, min(limit * WARM_FACTOR, WARM_LIMIT)),
+        begun=clock.monotonic(),
+    )
 
 
 class Connection(Struct, eq=False):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import anyio
 import anyio.lowlevel
 
-from hub.connections.connection import Attempt, Connection, Purpose
+from hub.connections.connection import Attempt, Connection, Purpose, begin
 from hub.connections.faults import leaves, telling_leaf
 from hub.connections.holding import (
     Mode,
@@ -31,12 +31,8 @@ from hub.core.errors import ServerError
 from hub.core.ports import Clock, ServerListing
 from hub.core.servers import ServerSpec
 
-PATIENCE = 1.0
-"""Seconds that the start of a server is waited for that never came up the last time."""
 NEARLY = 0.1
 """Part of the wait by which a start may fail early and still count as one that took all of it."""
-WARM_FACTOR, WARM_LIMIT = 10, 600.0
-"""A slow start may take so many times its limit, and at most so many seconds."""
 
 
 class Link:
@@ -187,14 +183,7 @@ class Link:
                 f"try is possible in {wait:.0f} s, or now after: hub mcp restart {self.spec.name}\n"
                 f"At last: {self.error or 'it ended'}"
             )
-        now, limit = anyio.current_time(), self.spec.start_timeout
-        patience = min(limit, PATIENCE) if self._mute else limit
-        self._attempt = Attempt(
-            patience=patience,
-            deadline=now + patience,
-            limit=now + max(limit, min(limit * WARM_FACTOR, WARM_LIMIT)),
-            begun=self._clock.monotonic(),
-        )
+        self._attempt = begin(self.spec, self._clock, mute=self._mute)
         self._demand.set()
         return self._attempt
 

@@ -121,3 +121,40 @@ async def test_a_refusal_of_a_server_is_an_outcome(tmp_path: Path):
         outcome = await tool.call({"path": "/etc/hostname"}, CONTEXT)
     assert outcome.is_error
     assert "denied" in outcome.text
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
+async def test_one_server_over_each_transport_offers_the_same(tmp_path: Path, transport: str):
+    """Tools, prompts, resources and templates, a call, its progress, and what a prompt says."""
+    told: list[float] = []
+    kind = "sse" if transport == "sse" else "streamableHttp"
+    async with servers.everything_http(kind) as url:
+        spec = third_party("everything", tmp_path)
+        if transport == "http":
+            spec = ServerSpec("everything", "http", url=url, start_timeout=60)
+        elif transport == "sse":
+            spec = ServerSpec("everything", "sse", url=url, start_timeout=60)
+        context = CallContext("s-1", "lead", "c-1", lambda message, done, total: told.append(done))
+        with anyio.fail_after(LIMIT):
+            async with ServerPool(
+                [spec],
+                workspace=tmp_path,
+                env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
+                resolve=lambda spec: spec,
+                emit=lambda event: None,
+                clock=SystemClock(),
+            ) as pool:
+                listing = await pool.listing("everything")
+                steps = {"duration": 1, "steps": 4}
+                name = "trigger-long-running-operation"
+                outcome = await pool.call("everything", name, steps, context)
+                messages = await pool.get_prompt("everything", "simple-prompt", {})
+                (first, *_) = [found for found in listing.resources if not found.template]
+                contents = await pool.read_resource("everything", first.uri)
+    assert "echo" in {tool.name for tool in listing.tools}
+    assert "args-prompt" in {prompt.name for prompt in listing.prompts}
+    assert any(found.template for found in listing.resources)
+    assert "completed" in outcome.text
+    assert len(told) >= 3
+    assert messages
+    assert contents[0]["uri"] == first.uri
