@@ -1,4 +1,4 @@
-"""Whatever stands in a client's file, reading it ends with servers and notices, not with a fault."""
+"""Whatever stands in a client's file: reading it ends with servers and notices, not a fault."""
 
 import json
 from pathlib import Path
