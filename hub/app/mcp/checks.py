@@ -92,7 +92,7 @@ def profile_check(server: str, tools: Sequence[Json], profile: Profile) -> Check
     if refused:
         return Check(name, "fail", f"no form that it accepts, so withheld there: {_few(refused)}")
     if changed:
-        words = "it would refuse as they are, so the hub changes on the way:"
+        words = "would refuse some as they are, so the hub changes on the way:"
         return Check(name, "warn", f"{words} {_few(changed)}")
     return Check(name, "ok", "accepts every tool as it is")
 

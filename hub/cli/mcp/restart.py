@@ -35,7 +35,8 @@ def _words(asked: Restart) -> str:
         pid = look.record.pid if look.record is not None else 0
         return (
             f"Asked for a restart of {name}. Every hub that runs it (the last one seen is process "
-            f"{pid}) ends it and starts it anew before the next call; calls under way end first."
+            f"{pid}) ends it within two seconds, or with its next call, and starts it anew; calls "
+            "under way are lost."
         )
     if look.state == "crash-loop":
         return f"{name} is out of its crash loop: the next call starts it at once."
