@@ -18,6 +18,7 @@ from hub.app.servers import LazyServers
 from hub.catalog.catalog import Catalog, build_catalog
 from hub.catalog.items import McpTool
 from hub.config.offers import offers
+from hub.core.asking import Elicitation, Elicited, Elicitor, Sampled, Sampling
 from hub.core.errors import ServerError, UsageError
 from hub.core.events import Event
 from hub.core.messages import ToolOutcome
@@ -32,6 +33,20 @@ STOPPED = ToolOutcome(
 """What a call comes to that the user stops."""
 Progress = Callable[[str, float | None, float | None], None]
 """Is told how far the call is: message, progress, total."""
+
+
+class _UserAnswers(Struct):
+    """The Answers port where the user calls and no agent is at work."""
+
+    elicitor: Elicitor
+
+    async def elicit(self, question: Elicitation) -> Elicited:
+        """Put the question to the user."""
+        return await self.elicitor.elicit(question)
+
+    async def sample(self, request: Sampling, context: CallContext) -> Sampled:
+        """Refuse: there is no agent whose model could answer."""
+        return Sampled(refused="the user made this call, so that no model is at work")
 
 
 class Called(Struct, frozen=True):
@@ -68,6 +83,7 @@ async def call_tool(
     *,
     progress: Progress,
     stop: anyio.Event,
+    elicitor: Elicitor,
     strict_mcp: Path | None = None,
     emit: Callable[[Event], None] = lambda event: None,
 ) -> Called:
@@ -75,7 +91,8 @@ async def call_tool(
 
     Its server has to be approved, what it says of itself has to agree with the pins, and no rule
     may deny the call. A rule that would ask counts as a yes, since the user asks for the call. All
-    that goes wrong from there on is an outcome. ``stop`` cancels the call at the server.
+    that goes wrong from there on is an outcome. ``stop`` cancels the call at the server;
+    ``elicitor`` is asked what the server asks the user.
 
     Raises:
         UsageError: there is no such tool, it is withheld, or its server is not approved.
@@ -83,7 +100,8 @@ async def call_tool(
     """
     view = look_around(workspace, strict_mcp=strict_mcp)
     spec = _server_of(view, name)
-    async with opened(view.setup, [spec], emit) as servers:
+    answers = _UserAnswers(elicitor)
+    async with opened(view.setup, [spec], emit, answers=answers) as servers:
         # The servers stay open while a call is cancelled, so that they can be told.
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:

@@ -71,7 +71,7 @@ def never_listed(look: Look) -> UsageError:
         return UsageError(
             f"the MCP server {name!r} is switched off",
             where=where,
-            remedy=f"Switch it on with: --set servers.{name}.enabled=true",
+            remedy="Switch it on with enabled: true in its entry.",
         )
     if not look.standing.approved:
         return UsageError(

@@ -12,6 +12,7 @@ from hub.app.pinned import pin_store
 from hub.app.servers import LazyServers
 from hub.app.setup import Setup
 from hub.config.references import resolve_server
+from hub.core.asking import Answers
 from hub.core.clock import SystemClock
 from hub.core.errors import ServerError
 from hub.core.events import Event
@@ -21,11 +22,16 @@ from hub.core.servers import ServerSpec
 
 @asynccontextmanager
 async def opened(
-    setup: Setup, specs: Sequence[ServerSpec], emit: Callable[[Event], None] = lambda event: None
+    setup: Setup,
+    specs: Sequence[ServerSpec],
+    emit: Callable[[Event], None] = lambda event: None,
+    *,
+    answers: Answers | None = None,
 ) -> AsyncIterator[LazyServers]:
     """Yield servers that start when they are asked; leaving the block ends them.
 
-    What they say is judged by the pins, as in a run, and their lives are recorded.
+    What they say is judged by the pins, as in a run, and their lives are recorded. ``answers``
+    answers what they ask; without, all is declined.
     """
     environ = setup.loaded.sources.environ
     servers = LazyServers(
@@ -38,6 +44,7 @@ async def opened(
         cache=listing_cache(setup),
         state=setup.loaded.sources.paths.state,
         pins=pin_store(setup),
+        answers=answers,
     )
     async with one_fault(), anyio.create_task_group() as group:
         group.start_soon(servers.own)

@@ -15,6 +15,7 @@ from hub.app.faults import one_fault
 from hub.app.mcp.call import STOPPED, Called, arguments_of, call_tool
 from hub.cli.examples import examples
 from hub.cli.layout import show
+from hub.cli.mcp.asking import Person
 from hub.cli.mcp.progress import Progress
 from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
@@ -62,17 +63,20 @@ def call(
 
 async def _called(directory: Path, strict_mcp: Path | None, tool: str, arguments: str) -> Called:
     progress, stop = Progress(live=sys.stderr.isatty()), anyio.Event()
+    person = Person(progress)
     progress.show(f"calling {tool}")
     called = Called(tool, STOPPED)
     try:
         async with one_fault(), anyio.create_task_group() as group:
             await group.start(_obey, stop, group.cancel_scope)
+            group.start_soon(person.run)
             called = await call_tool(
                 directory,
                 tool,
                 arguments,
                 progress=_hearing(progress),
                 stop=stop,
+                elicitor=person,
                 strict_mcp=strict_mcp,
             )
             group.cancel_scope.cancel()

@@ -179,3 +179,69 @@ def test_a_tool_of_a_server_of_others_is_called(desk: Desk, name: str) -> None:
     path = str(desk.project / "note.txt")
     result = desk.run("call", f"{name}/read_text_file", "--args", json.dumps({"path": path}))
     assert "remember" in result.stdout
+
+
+def hub_on(terminal: Any, desk: Desk, *words: str) -> Any:
+    """Start ``hub mcp`` in the project on a pseudo-terminal."""
+    env = {"PYTHONPATH": str(ROOT), "HOME": str(desk.root)}
+    return terminal("-m", "hub", "mcp", *words, env=env, cwd=desk.project)
+
+
+def test_progress_is_shown_on_a_terminal_and_taken_away(desk: Desk, terminal: Any) -> None:
+    """H23: whoever waits sees that something goes on."""
+    desk.server("mine", "call_delay=1.2", "progress_every=100")
+    shown = hub_on(terminal, desk, "call", "mine/echo", "text=done")
+    shown.read_until("… calling mine/echo".encode())
+    shown.read_until(rb"\x1b\[2Kdone\r\n")
+    assert shown.end() == 0
+    assert shown.seen.count("…".encode()) > 2
+
+
+def test_a_server_may_ask_the_user_in_the_middle_of_a_call(desk: Desk, terminal: Any) -> None:
+    """H30: the question appears at the terminal; what is typed goes to the server."""
+    desk.server("mine", "ask=elicitation")
+    shown = hub_on(terminal, desk, "call", "mine/echo", "text=x")
+    shown.read_until(rb"mine")
+    shown.read_until(rb"/no")
+    shown.type(b"/no\n")
+    shown.read_until(rb"declined")
+    shown.end()
+    assert desk.log.events("answer")
+
+
+def test_a_question_where_nobody_is_here_is_declined_at_once(desk: Desk) -> None:
+    """H30: never silence."""
+    desk.server("mine", "ask=elicitation")
+    assert desk.run("call", "mine/echo", "text=x").exit_code in (0, 1)
+    assert desk.log.events("answer")
+
+
+def test_a_server_that_is_not_approved_is_tested_only_with_consent(
+    desk: Desk, terminal: Any
+) -> None:
+    """H52: the person sees what would be started, and a no starts nothing."""
+    desk.asked_for("theirs")
+    assert desk.run("test", "theirs").exit_code == 2
+    shown = hub_on(terminal, desk, "test", "theirs")
+    shown.read_until(rb"Start it this once\? \[y/N\]")
+    assert b"hub.testing.faulty_server" in shown.seen
+    shown.type(b"n\n")
+    assert shown.end() == 1
+    assert not desk.started()
+    again = hub_on(terminal, desk, "test", "theirs")
+    again.read_until(rb"Start it this once\?")
+    again.type(b"y\n")
+    again.read_until(rb"0 failures")
+    assert again.end() == 0
+    assert desk.run("list").stdout.count("discovered (not approved)") == 1
+
+
+def test_a_test_as_json_is_one_object_and_exits_with_1_on_a_failure(desk: Desk) -> None:
+    """For programs and CI."""
+    desk.server("mine", "banner")
+    result = desk.run("test", "mine", "--json")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told["ok"] is False
+    assert {"name", "state", "message"} == set(told["checks"][0])
+    assert [one["name"] for one in told["checks"] if one["state"] == "fail"] == ["stdout"]
