@@ -43,13 +43,6 @@ def shown_values(values: Mapping[str, str]) -> dict[str, str]:
     return {name: _value(value) for name, value in values.items()}
 
 
-def shown_where(spec: ServerSpec) -> str:
-    """Return what is started or reached, on one line."""
-    if spec.transport == "memory":
-        return f"bundled: {spec.command}"
-    return shown_url(spec.url) if spec.url else " ".join(shown_command(spec))
-
-
 def _value(value: str) -> str:
     if not _REFERENCE.search(value):
         return HIDDEN if value else ""

@@ -1,5 +1,6 @@
 """``hub mcp tools``: what models see of the servers' tools."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from hub.app.mcp.tools import ToolList, ToolView, list_tools
 from hub.cli.examples import examples
 from hub.cli.figures import plural
 from hub.cli.layout import columns, painted, paragraph, show
+from hub.cli.mcp.progress import Progress
 from hub.cli.options import AsJson, Directory, StrictMcp
 from hub.cli.results import json_line
 
@@ -36,7 +38,12 @@ def tools(
     as_json: AsJson = False,
 ) -> None:
     """List the tools as models see them, and those that are withheld."""
-    found = list_tools(directory, server, role=role, renew=refresh, strict_mcp=strict_mcp)
+    progress = Progress(live=refresh and sys.stderr.isatty())
+    progress.show(f"asking {server or 'the approved servers'}")
+    try:
+        found = list_tools(directory, server, role=role, renew=refresh, strict_mcp=strict_mcp)
+    finally:
+        progress.clear()
     if as_json:
         show(json_line(tool.as_dict()).rstrip() for tool in found.tools)
         return
