@@ -20,14 +20,23 @@ import typer
 
 from hub.app.findings import Finding
 from hub.app.inspect import Transcript
+from hub.app.mcp.call import Called
+from hub.app.mcp.checks import Check
+from hub.app.mcp.explanation import Explanation
 from hub.app.mcp.lock import CHECK_CODES
+from hub.app.mcp.looks import Look
+from hub.app.mcp.tools import ToolView
 from hub.app.options import InitInfo
+from hub.catalog.explain import Explained
 from hub.cli.main import app
 from hub.cli.results import result_dict
 from hub.config.table import settings_table
 from hub.core import errors, outcomes
 from hub.core.events import EVENT_TYPES, Call, Event
 from hub.core.jobs import TurnResult
+from hub.core.messages import ToolOutcome
+from hub.core.ports import RemoteTool, ServerListing
+from hub.core.servers import ServerSpec
 from hub.sessions.lines import Log
 from hub.sessions.summary import SessionInfo
 
@@ -36,6 +45,56 @@ REMEDY = "make docs"
 NOTE = "<!-- Written by docs/generate_reference.py; edit the code instead. -->"
 _SESSION = SessionInfo("", "", "", "", 0.0, 0.0)
 _SAME: dict[str, str] = {}
+_SERVER = ServerSpec("", "stdio")
+_TOOL = Explained("", "", "", "generic", RemoteTool(""), "")
+_EXPLANATION = Explanation(ToolView(_TOOL, "writes"), Look(_SERVER, "approved"), (), ())
+_SHOWN_KEYS = ("version", "instructions", "offered", "prompts", "resources", "warnings")
+SERVER_KEYS = {
+    "name": "Name in the settings.",
+    "approved": "Whether it may be started.",
+    "approval": "Why it may or may not.",
+    "transport": "`memory`, `stdio`, `http` or `sse`.",
+    "command": "Program and arguments.",
+    "url": "The address of a remote server.",
+    "env": "The variables that it is given.",
+    "headers": "The headers that it is sent.",
+    "origin": "Where its entry stands.",
+    "fingerprint": "What an approval is bound to.",
+    "tools": "How many tools it listed the last time; null when it never did.",
+    "quarantined": "Why each part is held back, by kind and name: `tool echo`.",
+    "error": "What went wrong last.",
+    "stderr": "Its last words on standard error.",
+    "exit_code": "That of its last process.",
+    "protocol": "The version of MCP that was spoken the last time.",
+    "started": "When it was started last.",
+    "connected": "When it answered last.",
+    "ended": "When it ended last.",
+    "version": "The version that it gave itself.",
+    "instructions": "What it says about its use.",
+    "prompts": "Its prompts.",
+    "offered": "Its tools, as `hub mcp tools` prints them.",
+}
+"""Keys of servers whose meaning stands under no field."""
+TOOL_KEYS = {
+    "server": "Name of its server in the settings.",
+    "profile": "For the models of which servers it is shown.",
+    "offered": "Whether models, and those of the role, are offered it.",
+    "mark": "What the server says that calls do: `read-only`, `writes` or `destructive`.",
+    "changed_for_models": "What was changed so that servers of the profile accept it.",
+    "right": "What the role may do with it: `role`, `granted`, `effect`, `reason`, `origin`.",
+    "rights": "What each role may do with it; the keys are those of `right`.",
+    "difference": "What models see against what the server said, as lines of a diff.",
+    "pinned_at": "When it was pinned or accepted last, in seconds since 1970; 0 for never.",
+    "server_state": "The state of its server.",
+    "server_origin": "Where the entry of its server stands.",
+    "error": "What went wrong last with the server.",
+    "stderr": "The server's last words on standard error.",
+}
+CALL_KEYS = {
+    "tool": "The name that models see.",
+    "ok": "Whether the tool answered without an error.",
+    "permission": "What the settings say of such a call: `effect`, `reason`, `origin`.",
+}
 WIDTH = 88
 """Columns of the commands' help."""
 
@@ -228,6 +287,20 @@ def json_page() -> str:
             _keys({key: shown[key] for key in shown if key in more}, SessionInfo, more),
             "## hub doctor --json\n\nOne object: `ok`, and `findings`, a list of objects.",
             _keys(Finding("", "ok", "").as_dict(), Finding, more),
+            "## hub mcp list --json, hub mcp status --json\n\nOne object a line. Times are seconds "
+            "since 1970, 0 for never; secrets are left out.",
+            _keys(Look(_SERVER, "approved").as_dict(), Look, SERVER_KEYS),
+            "## hub mcp tools --json\n\nOne object a line; `right` only with `--role`.",
+            _keys([*ToolView(_TOOL, "writes").as_dict(), "right"], Explained, TOOL_KEYS),
+            "## hub mcp explain --json\n\nOne object.",
+            _keys(_EXPLANATION.as_dict(), Explained, TOOL_KEYS),
+            "## hub mcp show --json\n\nOf a server one object: the keys of `hub mcp list`, and",
+            _keys(_SHOWN_KEYS, ServerListing, SERVER_KEYS),
+            "Of a tool, what `hub mcp explain` prints.",
+            "## hub mcp test --json\n\nOne object: `ok`, and `checks`, a list of objects.",
+            _keys(Check("", "ok", "").as_dict(), Check, more),
+            "## hub mcp call --json\n\nOne object.",
+            _keys(Called("", ToolOutcome("")).as_dict(), ToolOutcome, CALL_KEYS),
         ])
         + "\n"
     )

@@ -43,7 +43,9 @@ class Look(Struct, frozen=True):
 
     spec: ServerSpec
     state: ServerState
-    """``discovered`` and ``changed`` may not be started; ``disabled`` is switched off."""
+    """``discovered`` and ``changed`` may not be started, ``disabled`` is switched off, ``approved``
+    may be started and does not run; else what the last hub that ran it left: ``starting``,
+    ``connected``, ``idle``, ``failed`` or ``crash-loop``."""
     standing: Standing | None = None
     """Whether it may be started, and why; None for one that is switched off."""
     record: Record | None = None
