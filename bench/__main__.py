@@ -6,7 +6,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bench import catalog, deltas, fan_out, first_request, scripted, search, start_up, steps
+from bench import (
+    catalog,
+    deltas,
+    dispatching,
+    fan_out,
+    first_request,
+    scripted,
+    search,
+    start_up,
+    steps,
+)
 from bench.figures import Figure
 from bench.report import as_json, machine, regressions, table
 
@@ -14,6 +24,7 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "start": start_up.measure,
     "steps": steps.measure,
     "fan-out": fan_out.measure,
+    "dispatch": dispatching.measure,
     "deltas": deltas.measure,
     "first-request": first_request.measure,
     "scripted": scripted.measure,

@@ -26,7 +26,7 @@ def waiting() -> dict[str, Any]:
 
 def steps(count: int) -> dict[str, Any]:
     """So many requests: each but the last asks to read a file."""
-    turns: list[dict[str, Any]] = [{"calls": [_read(number)]} for number in range(count - 1)]
+    turns: list[dict[str, Any]] = [{"calls": [read_call(number)]} for number in range(count - 1)]
     return {"script": 1, "turns": [*turns, {"text": "All steps are done."}]}
 
 
@@ -35,7 +35,7 @@ def fan_out(children: int, *, second_prompt: bool) -> dict[str, Any]:
 
     With ``second_prompt`` the lead reads a file on the first prompt, so that its server is up.
     """
-    before = [{"calls": [_read(0)]}, {"text": "Ready."}] if second_prompt else []
+    before = [{"calls": [read_call(0)]}, {"text": "Ready."}] if second_prompt else []
     jobs = [
         {"tool": "dispatch", "args": {"role": "child", "task": f"Do part {number}."}}
         for number in range(children)
@@ -50,7 +50,11 @@ def fan_out(children: int, *, second_prompt: bool) -> dict[str, Any]:
             },
             "child": {
                 "match": {"system_contains": "You are a child of the benchmark."},
-                "turns": [{"calls": [_read(0)]}, {"calls": [_read(1)]}, {"calls": [report]}],
+                "turns": [
+                    {"calls": [read_call(0)]},
+                    {"calls": [read_call(1)]},
+                    {"calls": [report]},
+                ],
             },
         },
     }
@@ -61,5 +65,6 @@ def deltas(count: int) -> dict[str, Any]:
     return {"script": 1, "turns": [{"wire": {"deltas": count, "batch": 1}}]}
 
 
-def _read(number: int) -> dict[str, Any]:
+def read_call(number: int) -> dict[str, Any]:
+    """The call that reads one of the small files."""
     return {"tool": "files__read", "args": {"path": f"small{number % FILES}.txt"}}

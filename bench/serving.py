@@ -5,6 +5,7 @@ each line of input is a command, and each command is answered with one line of J
 
 ``wait N``    wait for the Nth request, at most half a minute, and return the arrivals so far
 ``arrivals``  the arrivals so far: monotonic seconds, which all processes of a machine share
+``ends``      when each answer ended or its client left, null while it is open; clients that left
 ``first``     characters of the first request's body, and how many tools it offers
 ``reset``     forget the requests
 """
@@ -36,6 +37,9 @@ async def obey(server: ModelServer, word: str, number: int) -> Any:
             await server.wait_for_requests(number)
     if word == "reset":
         server.requests.clear()
+    if word == "ends":
+        left = sum(record.client_left for record in server.requests)
+        return {"ended": [record.ended for record in server.requests], "left": left}
     if word == "first":
         body = server.requests[0].body
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))

@@ -6,6 +6,7 @@ With ``httpx`` as a fourth argument it uses that library, of which httpx2 is the
 import importlib
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ class Loop:
     def __init__(self, client: Any, url: str, model: str, folder: Path) -> None:
         self._client, self._url, self._model, self._folder = client, url, model, folder
         self.reports = 0
+        self.children: list[float] = []
+        """Seconds that each child took."""
 
     async def run(self, role: str, task: str) -> str:
         """Ask and run tools until there is an answer, or a report."""
@@ -52,7 +55,9 @@ class Loop:
         async def one(index: int, call: dict[str, str]) -> None:
             arguments = json.loads(call["arguments"])
             if call["name"] == "dispatch":
+                started = time.perf_counter()
                 results[index] = await self.run("child", arguments["task"])
+                self.children.append(time.perf_counter() - started)
             else:
                 results[index] = read_file(self._folder, arguments)
 
@@ -97,7 +102,7 @@ async def main() -> None:
         loop = Loop(client, f"{base_url}/chat/completions", model, folder)
         meter = Meter()
         text = await loop.run("lead", "Do the benchmark.")
-        meter.tell(reports=loop.reports, characters=len(text))
+        meter.tell(reports=loop.reports, characters=len(text), children=loop.children)
 
 
 if __name__ == "__main__":
