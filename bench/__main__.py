@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from bench import (
+    cancelling,
     catalog,
     deltas,
     dispatching,
@@ -25,6 +26,7 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "steps": steps.measure,
     "fan-out": fan_out.measure,
     "dispatch": dispatching.measure,
+    "cancel": cancelling.measure,
     "deltas": deltas.measure,
     "first-request": first_request.measure,
     "scripted": scripted.measure,

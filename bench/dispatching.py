@@ -2,8 +2,9 @@
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bench.figures import Figure, Goal, from_runs
@@ -142,10 +143,18 @@ def _children(server: Any, where: Place, edges: dict[str, list[str]]) -> list[fl
 def _run(
     server: Any, where: Place, edges: dict[str, list[str]], *, depth: int = 3
 ) -> dict[str, Any]:
-    return program("dispatching", server, where, str(_team(where.folder / "team", edges, depth)))
+    return program(
+        "dispatching", server, where, str(write_team(where.folder / "team", edges, depth))
+    )
 
 
-def _team(folder: Path, edges: dict[str, list[str]], depth: int) -> Path:
+def write_team(
+    folder: Path,
+    edges: dict[str, list[str]],
+    depth: int,
+    *,
+    tools: Mapping[str, list[str]] = MappingProxyType({}),
+) -> Path:
     """Write a team with these edges; nothing but depth and the places bounds it."""
     words = {"lead": "You lead the benchmark.", "child": "You are a child of the benchmark."}
     (folder / "roles").mkdir(parents=True)
@@ -157,7 +166,7 @@ def _team(folder: Path, edges: dict[str, list[str]], depth: int) -> Path:
             "name": name,
             "instructions": words.get(name, f"I am {name}."),
             "user_facing": name == "lead",
-            "tools": ["files__read"],
+            "tools": tools.get(name, ["files__read"]),
             "dispatch": [{"role": role, "max_parallel": AT_ONCE[-1]} for role in below],
         }
         (folder / "roles" / f"{name}.yaml").write_text(json.dumps(role))
