@@ -26,6 +26,8 @@ class Target(Struct, frozen=True):
     """The user wrote it, typed it, or approved it."""
     workspace: Path
     environ: Mapping[str, str]
+    state: Path
+    """Where sign-ins and records are."""
 
     @property
     def words(self) -> str:
@@ -55,7 +57,8 @@ def configured(workspace: Path, server: str, *, strict_mcp: Path | None = None) 
     view = look_around(workspace, strict_mcp=strict_mcp)
     look = view.find(server)
     approved = look.standing is None or look.standing.approved
-    return Target(look.spec, approved, view.setup.workspace, view.setup.loaded.sources.environ)
+    sources = view.setup.loaded.sources
+    return Target(look.spec, approved, view.setup.workspace, sources.environ, sources.paths.state)
 
 
 def typed(workspace: Path, *, command: str = "", url: str = "") -> Target:
@@ -75,4 +78,10 @@ def typed(workspace: Path, *, command: str = "", url: str = "") -> Target:
         spec = ServerSpec(TYPED, "http", url=url, origin=origin)
     else:
         spec = ServerSpec(TYPED, "stdio", words[0], tuple(words[1:]), origin=origin)
-    return Target(spec, approved=True, workspace=tidied(workspace), environ=sources.environ)
+    return Target(
+        spec,
+        approved=True,
+        workspace=tidied(workspace),
+        environ=sources.environ,
+        state=sources.paths.state,
+    )

@@ -40,6 +40,7 @@ from hub.connections.opening import Place
 from hub.connections.raw.http import address_under_test
 from hub.connections.raw.stdio import Process, process_under_test
 from hub.connections.raw.wire import CLIENT, MODERN, Era, Wire
+from hub.connections.tokens import TokenStore
 from hub.connections.watch import Watch
 from hub.core.errors import ServerError
 from hub.core.servers import ServerSpec
@@ -57,15 +58,18 @@ async def try_server(
     environ: Mapping[str, str],
     tell: Tell,
     doing: Callable[[str], None] = lambda what: None,
+    state: Path | None = None,
 ) -> None:
     """Start or reach a server and test it; each finding is told as soon as it is known.
 
-    ``doing`` is told what is waited for. A server that does not start is a finding, too.
+    ``doing`` is told what is waited for; sign-ins are in the ``state`` folder. A server that does
+    not start is a finding, too.
 
     Raises:
         ConfigError: a variable that the server's entry refers to is not set.
     """
-    place = Place(workspace, environ, partial(resolve_server, environ=environ))
+    tokens = None if state is None else TokenStore(state)
+    place = Place(workspace, environ, partial(resolve_server, environ=environ), tokens)
     await _Trial(_as_process(spec), place, tell, doing).run()
 
 
@@ -125,7 +129,8 @@ class _Trial:
                 await self._whole(life, greeting, "handshake")
             else:
                 await life.settled()
-                greeting = replace(greeting, words=life.watch.describe())
+                said = (life.watch.describe(), life.watch.remedy)
+                greeting = replace(greeting, words=". ".join(one for one in said if one))
             await self._end(life, first=True)
         return greeting
 

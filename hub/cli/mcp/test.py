@@ -87,6 +87,7 @@ async def _run(target: Target, checks: list[Check], *, as_json: bool) -> None:
             environ=target.environ,
             tell=tell,
             doing=progress.show,
+            state=target.state,
         )
     finally:
         progress.clear()

@@ -16,6 +16,7 @@ from hub.testing.faulty.launch import (
     is_running,
     wait_until_gone,
 )
+from tests.connections.test_oauth import identity, log_in, spec_of
 from tests.third_party.servers import everything_http, launch
 
 LIMIT = 40
@@ -171,3 +172,26 @@ async def test_a_server_of_others_passes_over_the_older_http_transport(tmp_path:
     assert checks["initialize"].state == "ok"
     assert checks["tools/list"].state == "ok"
     assert "discover" not in checks
+
+
+async def test_a_server_that_wants_a_sign_in_is_tested_with_the_one_of_the_user(
+    tmp_path: Path,
+) -> None:
+    """Without one, the command that signs in is named."""
+    async with identity() as site:
+        found: list[Check] = []
+        spec, environ = spec_of(site), dict(os.environ)
+
+        async def ask() -> dict[str, Check]:
+            found.clear()
+            with anyio.fail_after(LIMIT):
+                await try_server(
+                    spec, workspace=tmp_path, environ=environ, tell=found.append, state=tmp_path
+                )
+            return {check.name: check for check in found}
+
+        stranger = await ask()
+        assert failures(stranger) == {"initialize"}
+        assert f"hub mcp login {spec.name}" in stranger["initialize"].message
+        await log_in(site, tmp_path)
+        assert (await ask())["initialize"].state == "ok"
