@@ -8,6 +8,8 @@ from hub_servers.processes import LaunchError
 
 UNREACHED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 """Names of HTTP errors after which a request was surely never sent."""
+UNANSWERED = "ReadTimeout"
+"""Name of the HTTP error of a request that got no answer within a limit of its own."""
 CLOSED_WORDS = ("Connection closed", "SSE stream")
 """How the SDK begins to say that the answer to a request cannot come any more."""
 _STATUS_LOST = "Server returned an error response"
@@ -47,6 +49,11 @@ def is_closed(error: BaseException | None) -> bool:
 def is_unreached(error: BaseException | None) -> bool:
     """Say whether an HTTP server was surely not reached."""
     return type(error).__name__ in UNREACHED
+
+
+def is_unanswered(error: BaseException | None) -> bool:
+    """Say whether an HTTP server took a request and was silent."""
+    return type(error).__name__ == UNANSWERED
 
 
 def reason_of(error: BaseException | None, watch: Watch) -> str:

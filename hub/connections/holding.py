@@ -11,7 +11,7 @@ from msgspec import Struct
 from hub.connections.asking import Asking
 from hub.connections.changes import Changes
 from hub.connections.connection import Attempt, Connection
-from hub.connections.faults import is_closed
+from hub.connections.faults import is_closed, is_unanswered
 from hub.connections.listing import Lister
 from hub.connections.opening import Place, open_server
 from hub.connections.watch import Watch
@@ -93,7 +93,9 @@ def modes(spec: ServerSpec, *, legacy: bool) -> tuple[Mode, ...]:
 
 def speaks_otherwise(fault: BaseException | None, mode: Mode) -> bool:
     """Say whether a server may have failed because it was greeted in the wrong protocol."""
-    return is_closed(fault) if mode == "auto" else isinstance(fault, MCPError)
+    if mode == "legacy":
+        return isinstance(fault, MCPError)
+    return is_closed(fault) or is_unanswered(fault)
 
 
 def silence(spec: ServerSpec, seconds: float, *, goes_on: bool = False) -> str:

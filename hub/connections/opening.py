@@ -15,7 +15,7 @@ from hub.connections.masking import hidden_values
 from hub.connections.mending import Mending
 from hub.connections.oauth import SignedIn, auth_for
 from hub.connections.sse import sse_transport
-from hub.connections.stdio import server_environment, stdio_transport
+from hub.connections.stdio import PROBE, server_environment, stdio_transport
 from hub.connections.tokens import TokenStore
 from hub.connections.watch import Watch
 from hub.core.asking import Answers, NoAnswers
@@ -110,11 +110,16 @@ async def _http(spec: ServerSpec, place: Place, watch: Watch) -> AsyncIterator[A
         if response.request.method == "POST":
             watch.status = response.status_code if response.status_code >= 400 else 0
 
+    async def hurry(request: Any) -> None:
+        if request.headers.get("mcp-method") == PROBE:
+            # The SDK waits for ten seconds, which may leave too little of the limit.
+            request.extensions.setdefault("timeout", {})["read"] = spec.start_timeout / 2
+
     auth = auth_for(spec, place.tokens, place.clock, watch)
     async with create_mcp_http_client(headers=dict(spec.headers), auth=auth) as http:
         # In the order of httpx2: connect, read, write, pool.
         http.timeout = (spec.start_timeout, HTTP_READ_LIMIT, spec.start_timeout, spec.call_timeout)
-        http.event_hooks = {"response": [notice]}
+        http.event_hooks = {"request": [hurry], "response": [notice]}
         async with streamable_http_client(spec.url, http_client=http, max_sse_event_size=None) as (
             incoming,
             outgoing,

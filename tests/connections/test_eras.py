@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from hub.core import events as ev
@@ -99,3 +100,30 @@ async def test_a_bundled_server_needs_no_process(tmp_path: Path):
         assert not outcome.is_error
     (connected,) = heard.of(ev.ServerConnected)
     assert (connected.server, connected.tools) == ("files", len(listing.tools))
+
+
+@pytest.mark.parametrize(
+    ("knob", "protocol"),
+    [
+        ("era=both", NEW),
+        ("era=modern", NEW),
+        ("discover=error", OLD),
+        ("discover=invalid_params", OLD),
+        ("discover=silent", OLD),
+    ],
+)
+async def test_each_answer_to_the_probe_over_http_leads_to_a_connection(
+    tmp_path: Path, knob: str, protocol: str
+):
+    """One that is silent is greeted the older way within the limit (H31)."""
+    async with faulty_http(knob) as url:
+        spec = over_http("a", url, start=4)
+        async with open_pool(spec, workspace=tmp_path, state=tmp_path) as pool:
+            began = anyio.current_time()
+            assert (await pool.listing("a")).protocol == protocol
+            assert anyio.current_time() - began < 3.5
+            assert await echoes(pool, "a")
+        async with open_pool(spec, workspace=tmp_path, state=tmp_path) as pool:
+            began = anyio.current_time()
+            assert await echoes(pool, "a")
+            assert anyio.current_time() - began < 1.5
