@@ -25,6 +25,8 @@ _WRITES = re.compile(
     r"reset|kill|send)(?:$|[_.\-/])"
 )
 """Words in a name that promise a change."""
+_HARMLESS = "the mark $schema is left out"
+"""A change that no model server asks for."""
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -86,8 +88,8 @@ def profile_check(server: str, tools: Sequence[Json], profile: Profile) -> Check
         made = translation(_remote(entry), model_name(server, _name(entry)), profile)
         if made.refused:
             refused.append(f"{made.tool} ({made.refused})")
-        elif made.changes:
-            changed.append(f"{made.tool} ({made.changes[0]})")
+        elif told := [change for change in made.changes if not change.endswith(_HARMLESS)]:
+            changed.append(f"{made.tool} ({told[0]})")
     name = f"for {profile}"
     if refused:
         return Check(name, "fail", f"no form that it accepts, so withheld there: {_few(refused)}")

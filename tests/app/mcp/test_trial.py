@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from hub.app.mcp.checks import Check
+from hub.app.mcp.checks import Check, profile_check
 from hub.app.mcp.trial import try_server
 from hub.core.servers import ServerSpec
 from hub.testing.faulty.launch import (
@@ -195,3 +195,11 @@ async def test_a_server_that_wants_a_sign_in_is_tested_with_the_one_of_the_user(
         assert f"hub mcp login {spec.name}" in stranger["initialize"].message
         await log_in(site, tmp_path)
         assert (await ask())["initialize"].state == "ok"
+
+
+def test_leaving_out_a_mark_that_nobody_refuses_is_no_warning() -> None:
+    """Most npm servers name a dialect; what is told is what matters."""
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
+    whole = {"name": "t", "inputSchema": {**schema, "properties": {}}}
+    assert profile_check("s", [whole], "openai").state == "ok"
+    assert profile_check("s", [{"name": "t", "inputSchema": schema}], "openai").state == "warn"
