@@ -8,6 +8,7 @@ from hub.core.jobs import Failure, JobResult, Report
 from hub.core.messages import ToolOutcome, Usage
 from hub.dispatch.board import Entry
 from hub.dispatch.frame import result_outcome
+from hub.dispatch.report import stored_report
 from hub.dispatch.tool import DISPATCH
 
 LOST = "the process ended before this was done"
@@ -92,10 +93,12 @@ class OldJobs:
 
 def accepted_report(events: Iterable[ev.AnyEvent]) -> Report | None:
     """Return the report that a child had accepted; None when there is none."""
-    for event in events:
-        if isinstance(event, ev.ReportSubmitted) and event.valid:
-            return _report(event.report)
-    return None
+    valid = _valid_reports(events)
+    return next((stored_report(event) for event in valid if event.accepted), None)
+
+
+def _valid_reports(events: Iterable[ev.AnyEvent]) -> list[ev.ReportSubmitted]:
+    return [event for event in events if isinstance(event, ev.ReportSubmitted) and event.valid]
 
 
 def _result_of(job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> JobResult:
@@ -118,6 +121,8 @@ def _result_of(job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> JobResult:
         error = Failure("lost", LOST)
         return JobResult(outcome="lost", stop_reason="interrupted", error=error, **known)
     report = accepted_report(child)
+    if report is None and turn.outcome == "failed":
+        report = next((stored_report(event) for event in _valid_reports(child)[::-1]), None)
     return JobResult(
         outcome=turn.outcome,
         stop_reason=turn.stop_reason,
@@ -126,15 +131,4 @@ def _result_of(job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> JobResult:
         error=Failure(**turn.error) if turn.error else None,
         cost_usd=turn.cost_usd,
         **known,
-    )
-
-
-def _report(given: Mapping[str, Any]) -> Report:
-    return Report(
-        status=given["status"],
-        summary=given["summary"],
-        details=given.get("details", ""),
-        files=tuple(given.get("files", ())),
-        data=given.get("data"),
-        questions=tuple(given.get("questions", ())),
     )

@@ -20,6 +20,7 @@ from hub.app.live import LiveCatalog
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
 from hub.app.pinned import held_parts, held_problems, pin_store, tell_held_back
 from hub.app.reach import not_for_users, require_reach, require_tools, rule_problems
+from hub.app.reporting import Reporting, acceptance_commands
 from hub.app.resume import Stored, reopen
 from hub.app.role_models import RoleModels
 from hub.app.run import Run, Seat
@@ -197,7 +198,7 @@ async def _hub(
         model_for=models_of.model,
         profile_for=models_of.profile,
         derive=_deriver(start.mode),
-        check_schema=schema_errors,
+        reporting=Reporting(schema_errors, acceptance_commands(loaded.sources.environ).run),
         release=servers.release,
         desk=desk_for(loaded, start.shelf, catalog.tools, news.ailment),
         bundled=bundled_servers(loaded),

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 
 from hub.app.asking import AtWork
 from hub.app.desk import Desk
+from hub.app.reporting import Reporting, report_duty
 from hub.app.views import fitted, view
 from hub.catalog.catalog import Catalog
 from hub.catalog.explain import Profile
@@ -28,10 +28,10 @@ from hub.dispatch.build import DeriveGrant, Parent
 from hub.dispatch.caps import Caps
 from hub.dispatch.dispatcher import Dispatcher
 from hub.dispatch.frame import task_message
-from hub.dispatch.job_tools import job_tools, open_jobs
-from hub.dispatch.report import REPORT, CheckSchema, ReportTool
+from hub.dispatch.job_tools import job_tools
+from hub.dispatch.report import REPORT, ReportTool
 from hub.dispatch.tool import DISPATCH, DispatchTool
-from hub.engine.agent import Agent, ReportDuty
+from hub.engine.agent import Agent
 from hub.engine.feed import Feed, SessionJournal
 from hub.engine.turn import run_turn
 from hub.permissions.policy import Effect, Policy, Rule
@@ -89,7 +89,7 @@ class Run(Struct):
     profile_for: Callable[[Role], Profile]
     """What the servers of a role's model accept as schemas."""
     derive: DeriveGrant
-    check_schema: CheckSchema
+    reporting: Reporting
     desk: Desk
     release: Callable[[str], None] = lambda agent: None
     """Ends what servers keep for an agent, told by its path when its work is over."""
@@ -114,7 +114,7 @@ class Run(Struct):
             seat, journal, board, lambda: offer.load(tool.spec.name for tool in later)
         )
         later = job_tools(dispatcher, self.clock) if seat.role.dispatch else []
-        report = self._report_tool(seat, journal, board)
+        report = self.reporting.tool(seat.role, seat.job, self.workspace, journal, board)
         tools = self._tools(seat, dispatcher, report)
         offer = self.desk.offer(
             tools,
@@ -146,7 +146,7 @@ class Run(Struct):
             cancel=seat.cancel,
             clock=self.clock,
             denials=seat.denials,
-            duty=ReportDuty(REPORT, report.accepted) if report else None,
+            duty=report_duty(report),
             jobs=board if seat.role.dispatch or seat.left else None,
             final=final,
         )
@@ -271,16 +271,6 @@ class Run(Struct):
             clock=self.clock,
             denials=seat.denials,
             numbers=seat.numbers,
-        )
-
-    def _report_tool(
-        self, seat: Seat, journal: SessionJournal, board: JobBoard
-    ) -> ReportTool | None:
-        if seat.job is None:
-            return None
-        schema: Mapping[str, Any] | None = seat.role.report_schema
-        return ReportTool(
-            schema, journal=journal, check=self.check_schema, open_jobs=lambda: open_jobs(board)
         )
 
     def _policy(self, seat: Seat) -> Policy:

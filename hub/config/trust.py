@@ -1,8 +1,9 @@
 """Workspace trust: what a project's own files may start, redirect or allow, and who agreed to it.
 
 A project's files come with a clone, so possibly from strangers. Until the user trusts the
-workspace, its servers, its model endpoints, its scripts in place of a model and everything that
-makes permissions or the user's own limits wider have no effect. The record holds a digest of
+workspace, its servers, its model endpoints, its scripts in place of a model, the commands by which
+its roles accept work and everything that makes permissions or the user's own limits wider have no
+effect. The record holds a digest of
 exactly those parts; a change of one of them asks again.
 """
 
@@ -97,7 +98,7 @@ def withhold(loaded: Loaded, parts: Sequence[Part]) -> Loaded:
 
 
 def withhold_roles(roles: Mapping[str, Role], parts: Iterable[Part]) -> dict[str, Role]:
-    """Return the roles without the allow rules and the scripts that are withheld."""
+    """Return the roles without the allow rules, scripts and commands that are withheld."""
     named = {part.name for part in parts if part.kind == "role"}
     return {name: _tamed(role) if name in named else role for name, role in roles.items()}
 
@@ -163,11 +164,17 @@ def _is_script(model: str) -> bool:
 
 def _asked_by(role: Role) -> dict[str, Any]:
     asked: dict[str, Any] = {"allow": list(role.allow)} if role.allow else {}
+    if role.acceptance.command:
+        asked["acceptance"] = {
+            "command": role.acceptance.command,
+            "timeout": role.acceptance.timeout,
+        }
     return asked | ({"model": role.model} if _is_script(role.model) else {})
 
 
 def _tamed(role: Role) -> Role:
-    return replace(role, allow=(), model="" if _is_script(role.model) else role.model)
+    model = "" if _is_script(role.model) else role.model
+    return replace(role, allow=(), model=model, acceptance=replace(role.acceptance, command=""))
 
 
 def _permissions(loaded: Loaded, layer: Layer) -> Iterator[Part]:

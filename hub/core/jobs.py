@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
+from hub.core.acceptance import UNCHECKED, Acceptance, Checked
 from hub.core.cancel import CancelToken
 from hub.core.ledger import Ledger
 from hub.core.messages import Usage
@@ -33,6 +34,10 @@ class Report(Struct, frozen=True):
     data: Any = None
     """Checked against the role's ``report_schema``."""
     questions: tuple[str, ...] = ()
+    checks: tuple[Mapping[str, str], ...] = ()
+    """What the child says it checked: ``what``, ``how`` and ``result`` of each."""
+    checked: Checked = UNCHECKED
+    """What the host found; it is told beside the report, not in it."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that were given, for JSON."""
@@ -43,6 +48,7 @@ class Report(Struct, frozen=True):
             "files": list(self.files),
             "data": self.data,
             "questions": list(self.questions),
+            "checks": [dict(check) for check in self.checks],
         }
         return {key: value for key, value in full.items() if value not in ("", [], None)}
 
@@ -66,6 +72,8 @@ class Job(Struct, frozen=True):
     cancel: CancelToken
     context: str = ""
     files: tuple[str, ...] = ()
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    """What has to hold before its report counts."""
 
 
 class DeniedCall(Struct, frozen=True):
@@ -174,6 +182,7 @@ class JobResult(Struct, frozen=True):
             "outcome": self.outcome,
             "stop_reason": self.stop_reason,
             "report": self.report.as_dict() if self.report else None,
+            **(self.report.checked.as_dict() if self.report else {}),
             "partial_text": self.partial_text,
             "usage": self.usage.as_dict(),
             "cost_usd": self.cost_usd,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from hub.core.acceptance import Acceptance
 from hub.core.limits import Limits
 
 PermissionMode = Literal["default", "accept_edits", "plan", "deny", "bypass"]
@@ -71,6 +72,8 @@ class Role(Struct, frozen=True):
     limits: Limits = field(default_factory=Limits)
     report_schema: Mapping[str, Any] | None = None
     """JSON Schema of the report's ``data``."""
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    """What has to hold before its report counts."""
     origin: Origin = field(default_factory=lambda: Origin("shipped"))
 
     def edge_to(self, role: str) -> Edge | None:

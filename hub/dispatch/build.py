@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from hub.core.acceptance import KINDS, Acceptance
 from hub.core.cancel import CancelToken
 from hub.core.ids import new_id
 from hub.core.jobs import Job
@@ -70,6 +71,7 @@ def build_job(
         raise Refusal("The task is empty; say what the child is to do.")
     context = _sized("context", str(arguments.get("context") or ""), MAX_CONTEXT)
     files = _files(parent.workspace, arguments.get("files") or [])
+    acceptance = _acceptance(role, arguments.get("acceptance"))
     agent = f"{parent.agent}/{role.name}#{next(numbers)}"
     limits = role.limits.narrowed(_bounds_of(edge, role))
     return Job(
@@ -86,6 +88,7 @@ def build_job(
         cancel=parent.cancel.child(),
         context=context,
         files=files,
+        acceptance=acceptance,
     )
 
 
@@ -97,6 +100,18 @@ def _bounds_of(edge: Edge, role: Role) -> Limits:
         usd=edge.usd,
         depth=role.limits.depth,
     )
+
+
+def _acceptance(role: Role, chosen: Any) -> Acceptance:
+    """Return what is asked of the report; a parent chooses among kinds and brings no command."""
+    if chosen is None or chosen == role.acceptance.kind:
+        return role.acceptance
+    kind = next((kind for kind in KINDS if kind == chosen), None)
+    if kind is None:
+        raise Refusal(f"There is no acceptance {chosen!r:.80}; there are {', '.join(KINDS)}.")
+    if kind == "command":
+        raise Refusal(f"Role {role.name!r} has no command for its acceptance.")
+    return Acceptance(kind)
 
 
 def _role(parent: Parent, name: str) -> Role:

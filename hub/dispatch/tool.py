@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hub.core.acceptance import KINDS
 from hub.core.messages import ToolOutcome, ToolSpec
 from hub.core.ports import CallContext
 from hub.core.team import Role
@@ -36,6 +37,10 @@ class DispatchTool:
                     "context": {"type": "string", "description": "facts that it needs"},
                     "files": {"type": "array", "items": {"type": "string"}},
                     "background": {"type": "boolean", "description": "go on meanwhile"},
+                    "acceptance": {
+                        "enum": _kinds(role, roles),
+                        "description": "what the report needs; absent takes the role's",
+                    },
                 },
                 "required": ["role", "task"],
                 "additionalProperties": False,
@@ -64,6 +69,12 @@ class DispatchTool:
             return ToolOutcome(f"{started_message(entry.id, entry.role)}\n{STARTED}")
         await self._dispatcher.settled(entry)
         return self._dispatcher.heard(entry)
+
+
+def _kinds(role: Role, roles: Mapping[str, Role]) -> list[str]:
+    known = [roles[edge.role] for edge in role.dispatch if edge.role in roles]
+    commands = any(child.acceptance.kind == "command" for child in known)
+    return [kind for kind in KINDS if commands or kind != "command"]
 
 
 def _menu(role: Role, roles: Mapping[str, Role]) -> str:

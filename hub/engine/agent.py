@@ -21,10 +21,16 @@ class ReportDuty(Struct, frozen=True):
     """Name of the tool that takes the report."""
     accepted: Callable[[], Report | None]
     """The report that was accepted; None while there is none."""
+    refused: Callable[[], Report | None] = lambda: None
+    """The latest report that was valid and did not pass what the role asks for."""
+    hurry: Callable[[], None] = lambda: None
+    """Says that the next report is the last word, which is taken as it is."""
     nudges: int = 2
     """How often an answer without a call is sent back before the call is forced."""
     tries: int = 4
     """How many invalid reports are sent back before the job fails."""
+    acceptances: int = 3
+    """How many reports may fail what the role asks for before the job fails."""
 
 
 class Agent(Struct, frozen=True):

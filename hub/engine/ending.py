@@ -6,7 +6,7 @@ from hub.core.errors import ContextOverflowError, ModelError
 from hub.core.jobs import REPORT_OUTCOME, Failure, Report
 from hub.core.limits import LimitHit, LimitKind
 from hub.core.outcomes import Outcome, StopReason
-from hub.engine.agent import Agent
+from hub.engine.agent import Agent, ReportDuty
 
 _LIMIT_ENDS: dict[LimitKind, tuple[Outcome, StopReason]] = {
     "steps": ("limit", "max_turns"),
@@ -43,6 +43,13 @@ def reported(agent: Agent, report: Report) -> End:
     if report.status == "success" and agent.denials.open():
         return End("denied", "approval_denied", report.summary, report)
     return End(REPORT_OUTCOME[report.status], "reported", report.summary, report)
+
+
+def not_accepted(duty: ReportDuty, said: str) -> End:
+    """End with a report that did not pass what the role asks for."""
+    report = duty.refused()
+    error = Failure("not_accepted", "what the role asks for did not hold for any report")
+    return End("failed", "reported", report.summary if report else said, report, error)
 
 
 def limit_reached(hit: LimitHit, text: str) -> End:

@@ -36,6 +36,7 @@ async def last_word(agent: Agent, hit: LimitHit, said: str) -> End:
             source="limit", text=TEXT.format(hit=text[:1].upper() + text[1:], tool=duty.tool)
         )
     )
+    duty.hurry()
     with anyio.move_on_after(_seconds(agent)):
         try:
             await _report(agent, duty.tool)

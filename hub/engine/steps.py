@@ -10,7 +10,7 @@ from hub.core.messages import ToolCall, ToolOutcome
 from hub.core.requests import Completion
 from hub.engine.agent import Agent, ReportDuty
 from hub.engine.batch import NOT_RUN, refuse_batch, run_batch
-from hub.engine.ending import End, completed, reported
+from hub.engine.ending import End, completed, not_accepted, reported
 from hub.engine.last_word import last_word
 from hub.engine.loops import NUDGE, REPEATS
 
@@ -32,6 +32,7 @@ class Progress(Struct):
     cut_answers: int = 0
     nudges: int = 0
     invalid_reports: int = 0
+    refused_reports: int = 0
     loop_nudged: bool = False
 
 
@@ -85,6 +86,11 @@ def _count_invalid(
     for call, outcome in zip(calls, outcomes, strict=True):
         if call.name != duty.tool or not outcome.is_error:
             continue
+        if outcome.kind == "not_accepted":
+            progress.refused_reports += 1
+            if progress.refused_reports >= duty.acceptances:
+                return not_accepted(duty, progress.said)
+            continue
         progress.invalid_reports += 1
         if progress.invalid_reports >= duty.tries:
             error = Failure("invalid_report", outcome.text)
@@ -110,6 +116,8 @@ def _watch_loops(
 
 def _remind(agent: Agent, duty: ReportDuty, progress: Progress) -> End | None:
     if progress.tool_choice == duty.tool:
+        if duty.refused() is not None:
+            return not_accepted(duty, progress.said)
         error = Failure("no_report", f"it never called {duty.tool}, not even when it had to")
         return End("invalid_report", "no_report", progress.said, error=error)
     if progress.nudges >= duty.nudges:

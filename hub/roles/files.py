@@ -14,6 +14,7 @@ from hub.config.keys import KeyPath
 from hub.config.paths import tidied
 from hub.config.patterns import pattern_problem
 from hub.config.problems import BadFile, Problem, place, validated
+from hub.core.acceptance import Acceptance
 from hub.core.limits import Limits
 from hub.core.team import Edge, Origin, Role
 from hub.roles import claude
@@ -116,6 +117,8 @@ class _Reader:
                 self.note((key,), f"the key {key!r} is not known here")
             elif key in _MAPPINGS:
                 data[key] = {**({} if value is None else value)} if _is_open(value) else value
+            elif key == "acceptance" and isinstance(value, str):
+                data[key] = {"kind": value}
             elif value is not None or key == "model":
                 data[key] = claude.listed(value) if key in _LISTS else value
         self._list_tools(data)
@@ -135,7 +138,7 @@ class _Reader:
         problems += found
         if file is None:
             return problems
-        problems += self._bad_patterns(file) + self._bad_edges(file)
+        problems += self._bad_patterns(file) + self._bad_edges(file) + self._bad_acceptance(file)
         if problems:
             return problems
         name = file.name or self.path.stem
@@ -156,6 +159,7 @@ class _Reader:
             deny=file.permissions.deny,
             limits=_limits(file, defaults),
             report_schema=file.report_schema,
+            acceptance=_acceptance(file),
             origin=self.origin(("name",)),
         )
         return ReadRole(role, self.lines, tuple(self.notes))
@@ -234,6 +238,17 @@ class _Reader:
         )
         return [problem for problem in checked if problem]
 
+    def _bad_acceptance(self, file: RoleFile) -> list[Problem]:
+        given = file.acceptance
+        where = place(self.origin(("acceptance", "command")), ("acceptance",))
+        if given.kind == "command" and not given.command.strip():
+            remedy = 'Write acceptance: {command: "make test"}, or acceptance: attested.'
+            return [Problem("the acceptance has no command", where, remedy)]
+        if given.kind != "command" and given.command:
+            text = f"an acceptance that is {given.kind!r} runs no command"
+            return [Problem(text, where, "Leave 'kind' away, or 'command'.")]
+        return []
+
     def _bad_edges(self, file: RoleFile) -> list[Problem]:
         problems = []
         seen: set[str] = set()
@@ -249,6 +264,13 @@ class _Reader:
 
 def _is_open(value: Any) -> bool:
     return value is None or isinstance(value, dict)
+
+
+def _acceptance(file: RoleFile) -> Acceptance:
+    given = file.acceptance
+    if given.kind != "command":
+        return Acceptance(given.kind)
+    return Acceptance("command", given.command.strip(), given.timeout)
 
 
 def _limits(file: RoleFile, defaults: Defaults) -> Limits:

@@ -1,11 +1,12 @@
 """What may stand in a role file."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from hub.config.schema import Count, Dollars, LimitSettings, Section, Switch
+from hub.config.schema import Count, Dollars, LimitSettings, Number, Section, Switch
+from hub.core.acceptance import AcceptanceKind
 from hub.core.team import PermissionMode
 
 
@@ -37,6 +38,17 @@ class RolePermissions(Section):
     """Patterns over tool names that never run."""
 
 
+class AcceptanceEntry(Section):
+    """What has to hold before the role's report counts; in files also the kind alone."""
+
+    kind: AcceptanceKind = "command"
+    """``none``, ``attested`` or ``command``."""
+    command: str = ""
+    """Shell command that the host runs in the workspace; exit code 0 accepts."""
+    timeout: Annotated[Number, Field(gt=0, le=3600)] = 120.0
+    """Seconds that the command may take."""
+
+
 class RoleFile(Section):
     """One role file; the text below its front matter are the instructions."""
 
@@ -60,5 +72,8 @@ class RoleFile(Section):
     """Its own bounds; what is absent is taken from the settings."""
     report_schema: Mapping[str, Any] | None = None
     """JSON Schema of its report's ``data``, inline or as a path beside the role file."""
+    acceptance: AcceptanceEntry = Field(default_factory=lambda: AcceptanceEntry(kind="none"))
+    """What has to hold before its report counts: ``none``, ``attested`` or a mapping with
+    ``command`` and ``timeout``."""
     instructions: str = ""
     """In YAML files, what stands below the front matter elsewhere."""

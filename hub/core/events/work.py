@@ -86,6 +86,14 @@ class ReportSubmitted(Event):
     """Where it does not fit, as sentences."""
     report: dict[str, Any] = Field(default_factory=dict)
     """The report as it was handed in."""
+    accepted: bool = True
+    """False when the acceptance of the role failed; the child may then go on."""
+    acceptance: dict[str, Any] | None = None
+    """What was checked: ``kind``, ``passed``, ``exit_code``, ``output_tail``, ``reason``."""
+    files: list[dict[str, Any]] = Field(default_factory=list)
+    """The files that it names, as they were then: ``path``, ``size``, ``mtime``, ``sha256``."""
+    files_missing: list[str] = Field(default_factory=list)
+    """Those that it names and that are not in the workspace."""
 
 
 class CancelRequested(Event):
