@@ -49,6 +49,7 @@ EDGES = {
 
 BUNDLED_SERVERS = {
     "connections": "bundled servers run inside of the hub by default",
+    "dispatch": "a command that accepts a child's work runs like a command of the shell server",
 }
 """Parts that may import ``hub_servers``, each with its reason."""
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from hub.cli.failures import call_failure, quarantine, said_of, server_failure
+from hub.cli.reports import report_words
 from hub.core import events as ev
 from hub.core.outcomes import Outcome
 from hub.core.text import one_line
@@ -190,9 +191,8 @@ class RunAgents:
             row.note = said_of(event.result)[:TAIL]
 
     def _report_submitted(self, event: ev.ReportSubmitted) -> None:
-        if not event.valid:
-            row = self.row(event.agent, event.at)
-            row.note = "report refused: " + "; ".join(event.errors)[:TAIL]
+        if words := report_words(event):
+            self.row(event.agent, event.at).note = words[:TAIL]
 
     def _cancel_requested(self, event: ev.CancelRequested) -> None:
         self.row(event.agent, event.at).note = f"stopping ({event.reason})"

@@ -13,6 +13,7 @@ from hub.cli.failures import (
     server_failure,
 )
 from hub.cli.figures import plural, short_count, short_time
+from hub.cli.reports import report_words
 from hub.core import events as ev
 from hub.core.text import one_line
 
@@ -113,7 +114,7 @@ class RunLines:
         return f"{agent} ended, {ending(event.outcome, event.stop_reason)}" + (said and f": {said}")
 
     def _report_submitted(self, event: ev.ReportSubmitted) -> str:
-        return "" if event.valid else f"report refused: {'; '.join(event.errors)}"
+        return report_words(event)
 
     def _cancel_requested(self, event: ev.CancelRequested) -> str:
         return f"stopping ({event.reason})"

@@ -8,6 +8,7 @@ from hub.app.inspect import Transcript
 from hub.cli.failures import ending, quarantine, server_asked, server_failure
 from hub.cli.figures import plural, short_count, short_time
 from hub.cli.layout import paragraph, width
+from hub.cli.reports import report_words
 from hub.core import events as ev
 from hub.core.text import one_line
 
@@ -124,7 +125,8 @@ def _job_done(event: ev.JobDone) -> tuple[str, str]:
 
 
 def _report(event: ev.ReportSubmitted) -> tuple[str, str]:
-    return ("", "") if event.valid else ("✗", f"report refused: {'; '.join(event.errors)}")
+    words = report_words(event)
+    return ("✗" if not (event.valid and event.accepted) else "·" if words else "", words)
 
 
 def _cancel(event: ev.CancelRequested) -> tuple[str, str]:

@@ -134,11 +134,12 @@ def test_the_role_files_of_the_guide_load(folders: Any) -> None:
         *(("md", text) for text in re.findall(r"```markdown\n(.*?)```", GUIDE, re.S)),
         *(("yaml", text) for text in re.findall(r"```yaml\n(.*?)```", GUIDE, re.S)),
     ]
-    assert len(texts) == 3
+    assert len(texts) == 4
     for number, (suffix, text) in enumerate(texts):
         folders.write("user", f"{number}.{suffix}", text)
     book = folders.load()
-    assert set(book.roles) == {"translator", "lead", "counter"}
+    assert set(book.roles) == {"translator", "lead", "counter", "fixer"}
+    assert book.get("fixer").acceptance.command == "pytest -q"
     assert book.get("lead").edge_to("translator") is not None
 
 
