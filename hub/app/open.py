@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
@@ -11,24 +11,35 @@ from pathlib import Path
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hub.app.asking import RunAnswers
 from hub.app.desk import desk_for, root_of, shelf_for
 from hub.app.faults import one_fault
+from hub.app.fork import fork
 from hub.app.hub import Hub, News
 from hub.app.live import LiveCatalog
-from hub.app.options import InitInfo, NobodyToAsk, RunOptions, ServerState
+from hub.app.options import InitInfo, NobodyToAsk, RunOptions
 from hub.app.pinned import held_parts, held_problems, pin_store, tell_held_back
-from hub.app.reach import not_for_users, require_reach, require_tools, rule_problems
+from hub.app.policies import deriver
+from hub.app.reach import (
+    lacks_tools,
+    not_for_users,
+    require_reach,
+    require_tools,
+    rule_problems,
+)
 from hub.app.reporting import Reporting, acceptance_commands
 from hub.app.resume import Stored, reopen
 from hub.app.role_models import RoleModels
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
 from hub.app.setup import STORE, Setup, find_sources, load_setup
+from hub.app.states import server_states
 from hub.app.views import refusals
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
+from hub.catalog.gathering import Patience
 from hub.config.offers import offers
 from hub.config.references import resolve_server
 from hub.config.rule_values import with_values
@@ -40,7 +51,7 @@ from hub.core.ids import new_id
 from hub.core.jobs import Denials
 from hub.core.ledger import Ledger
 from hub.core.servers import ServerSpec
-from hub.core.team import Edge, Grant, PermissionMode, Role
+from hub.core.team import Grant, PermissionMode, Role
 from hub.dispatch.caps import Caps, in_process
 from hub.models.registry import Models
 from hub.permissions.policy import Effect, Rule
@@ -103,7 +114,9 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         async with one_fault(), anyio.create_task_group() as group:
             group.start_soon(servers.own)
             try:
-                yield await _hub(start, specs, servers, models, news, answers)
+                hub = await _hub(start, specs, servers, models, news, answers)
+                group.start_soon(hub.welcome)
+                yield hub
             finally:
                 servers.stop()
     finally:
@@ -132,6 +145,10 @@ def _start(options: RunOptions) -> _Start:
             remedy="Look at it and trust it with: hub trust",
         )
     store = SqliteStore(sources.paths.state / STORE)
+    if options.fork is not None:
+        source = store.get_session(options.fork)
+        _require_same(source.workspace, setup.workspace, source.id)
+        options = replace(options, resume=fork(store, source.id, SystemClock()), fork=None)
     if options.resume is None:
         role = setup.book.get(options.role or setup.loaded.settings.role)
         session = new_id("s")
@@ -182,7 +199,10 @@ async def _hub(
     root_model = models_of.model(start.role)
     require_reach(setup, start.role, models_of.model)
     live = await _live(setup, specs, servers)
-    catalog, news.follow = live.catalog, live.heard
+    news.attend(live.heard)
+    if lacks_tools(setup, start.role, live.catalog):
+        await live.wait_for_all()
+    catalog = live.catalog
     require_tools(setup, start.role, catalog)
     run = Run(
         workspace=setup.workspace,
@@ -197,7 +217,7 @@ async def _hub(
         at_work=answers.at_work,
         model_for=models_of.model,
         profile_for=models_of.profile,
-        derive=_deriver(start.mode),
+        derive=deriver(start.mode),
         reporting=Reporting(schema_errors, acceptance_commands(loaded.sources.environ).run),
         release=servers.release,
         desk=desk_for(loaded, start.shelf, catalog.tools, news.ailment),
@@ -221,12 +241,19 @@ async def _live(setup: Setup, specs: list[ServerSpec], servers: LazyServers) -> 
     offered = offers(setup.loaded, setup.workspace, sys.platform)
     ruled, unset = with_values(specs, setup.loaded.sources.environ)
     catalog = await build_catalog(
-        ruled, servers=servers, cache=servers.cache, pins=servers.pins, offers=offered
+        ruled,
+        servers=servers,
+        cache=servers.cache,
+        pins=servers.pins,
+        offers=offered,
+        patience=Patience(setup.loaded.settings.catalog.patience, servers.doubtful()),
     )
     catalog.problems += unset
     tell_held_back(catalog, servers)
     servers.cached = tuple(spec for spec in specs if spec.name in catalog.cached)
-    return LiveCatalog(catalog, ruled, servers=servers, offers=offered, pins=servers.pins)
+    return LiveCatalog(
+        catalog, ruled, servers=servers, offers=offered, pins=servers.pins, cache=servers.cache
+    )
 
 
 def _seat(start: _Start, grant: Grant) -> Seat:
@@ -251,30 +278,9 @@ def _seat(start: _Start, grant: Grant) -> Seat:
     return seat
 
 
-def _deriver(mode: PermissionMode) -> Callable[[Role, Grant, Edge], Grant]:
-    def derive(role: Role, parent: Grant, edge: Edge) -> Grant:
-        return grant_for(role, parent=parent, edge=edge, mode=mode)
-
-    return derive
-
-
 def _init(
     start: _Start, specs: list[ServerSpec], catalog: Catalog, model: str, tools: list[str]
 ) -> InitInfo:
-    states = []
-    for spec in specs:
-        if spec.name in catalog.failed:
-            states.append(ServerState(spec.name, "failed", error=catalog.failed[spec.name]))
-        elif spec.name in catalog.connected:
-            states.append(ServerState(spec.name, "connected", catalog.connected[spec.name]))
-        else:
-            states.append(ServerState(spec.name, "cached", catalog.cached.get(spec.name, 0)))
-    active = {spec.name for spec in specs}
-    states += [
-        ServerState(spec.name, "withheld", error=f"not approved; see: hub mcp approve {spec.name}")
-        for spec in start.setup.pending
-        if spec.name not in active
-    ]
     loaded = start.setup.loaded
     files = [layer.origin.path for layer in loaded.layers if layer.origin.path]
     return InitInfo(
@@ -284,7 +290,7 @@ def _init(
         workspace=str(start.setup.workspace),
         mode=start.mode,
         tools=tools,
-        servers=states,
+        servers=server_states(specs, catalog, start.setup.pending),
         withheld=[str(part) for part in start.setup.withheld],
         quarantined=held_parts(catalog),
         config_files=files,

@@ -34,6 +34,8 @@ class RunOptions(Struct, frozen=True):
     """Refuse to run when anything is withheld because the workspace is not trusted."""
     resume: str | None = None
     """A stored session, by id or unique prefix, that goes on."""
+    fork: str | None = None
+    """A stored session, by id or unique prefix, of which a copy goes on."""
     asker: Asker | None = None
     """Who puts permission questions to a person; None means that there is nobody."""
     elicitor: Elicitor | None = None
@@ -47,7 +49,8 @@ class ServerState(Struct, frozen=True):
 
     name: str
     state: str
-    """``connected``, ``cached`` (tools known, not started yet), ``failed`` or ``withheld``."""
+    """``connected``, ``cached`` (tools known, not started yet), ``starting`` (its tools join when
+    it is up), ``failed`` or ``withheld``."""
     tools: int = 0
     error: str = ""
 

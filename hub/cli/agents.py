@@ -243,6 +243,7 @@ _HANDLERS: dict[str, Callable[[RunAgents, Any], None]] = {
 UNSEEN = frozenset({
     "user.message",
     "context.added",
+    "session.forked",
     "server.connected",
     "catalog.changed",
     "session.done",

@@ -68,6 +68,9 @@ class RunLines:
         settled = f", {plural(event.settled, 'open call')} closed" if event.settled else ""
         return f"resumed, role {event.role}, model {event.model}{settled}"
 
+    def _session_forked(self, event: ev.SessionForked) -> str:
+        return f"a copy of session {event.source}"
+
     def _assistant_message(self, event: ev.AssistantMessageEvent) -> str:
         return event.text if event.calls else ""
 
@@ -155,6 +158,7 @@ class RunLines:
 _WORDERS: dict[str, Callable[[RunLines, Any], str]] = {
     "session.started": RunLines._session_started,
     "session.resumed": RunLines._session_resumed,
+    "session.forked": RunLines._session_forked,
     "assistant.message": RunLines._assistant_message,
     "tool.call": RunLines._tool_call,
     "tool.ruling": RunLines._tool_ruling,

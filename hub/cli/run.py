@@ -86,6 +86,9 @@ def run(
     resume: Annotated[
         str | None, typer.Option(help="Go on with a stored session.", metavar="ID")
     ] = None,
+    fork: Annotated[
+        str | None, typer.Option(help="Go on with a copy of a stored session.", metavar="ID")
+    ] = None,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks.", callback=remember_debug)
     ] = False,
@@ -111,6 +114,7 @@ def run(
         strict_mcp_config=strict_mcp,
         strict=strict,
         resume=resume,
+        fork=fork,
         asker=asker,
         elicitor=elicitor_on_terminal(view, asker),
     )

@@ -76,6 +76,10 @@ def _resumed(event: ev.SessionResumed) -> tuple[str, str]:
     return "·", f"resumed {moment(event.at)}, {plural(event.settled, 'open call')} closed"
 
 
+def _forked(event: ev.SessionForked) -> tuple[str, str]:
+    return "·", f"copied from {event.source}, {plural(event.events, 'event')}"
+
+
 def _user(event: ev.UserMessageEvent) -> tuple[str, str]:
     return ">", event.text
 
@@ -157,6 +161,7 @@ def _turn_done(event: ev.TurnDone) -> tuple[str, str]:
 _WORDERS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "session.started": _started,
     "session.resumed": _resumed,
+    "session.forked": _forked,
     "user.message": _user,
     "assistant.message": _assistant,
     "tool.call": _call,

@@ -43,6 +43,16 @@ class SessionResumed(Event):
     """What in the log was not legal and is left out of the conversation."""
 
 
+class SessionForked(Event):
+    """A session begins as a copy of another one; what stands before this event is copied."""
+
+    type: Literal["session.forked"] = "session.forked"
+    source: str
+    """The session that was copied."""
+    events: int
+    """How many events of it there were."""
+
+
 class TurnStarted(Event):
     """A turn began."""
 

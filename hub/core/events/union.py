@@ -25,6 +25,7 @@ from hub.core.events.turns import (
     ContextAdded,
     ModelRetry,
     SessionDone,
+    SessionForked,
     SessionResumed,
     SessionStarted,
     ToolCallEvent,
@@ -48,6 +49,7 @@ from hub.core.events.work import (
 AnyEvent = (
     SessionStarted
     | SessionResumed
+    | SessionForked
     | TurnStarted
     | UserMessageEvent
     | AssistantMessageEvent
