@@ -11,24 +11,21 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from bench.collect_tools import LISTS
 from bench.figures import Figure, Goal, from_runs
-from hub.app.desk import Desk
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog
 from hub.catalog.index import ToolIndex
-from hub.config.schema import BUNDLED, CatalogSettings
+from hub.catalog.search import SearchTool
+from hub.config.schema import BUNDLED
 from hub.context.estimate import CHARACTERS_PER_TOKEN
 from hub.core.messages import ToolOutcome
-from hub.core.ports import CallContext, RemoteTool, ServerListing, Tool
+from hub.core.ports import CallContext, RemoteTool, ServerListing
 from hub.core.servers import ServerSpec
 from hub.models.chat.wire import encode_tools
-from hub.results.shelf import Budget, TreeShelf
-from hub.results.store import ResultStore
 
 QUERIES = Path(__file__).with_name("search_queries.tsv")
 TOP = 5
@@ -121,21 +118,24 @@ def _speed(catalog: Catalog, queries: list[str], runs: int) -> Iterator[Figure]:
 
 
 def _first_request(catalog: Catalog) -> Figure:
-    def tokens(budget: int | None) -> tuple[float, int]:
-        with TemporaryDirectory() as folder:
-            desk = Desk(
-                shelf=TreeShelf(ResultStore(Path(folder)), "bench", Budget()),
-                index=ToolIndex(catalog.tools),
-                health=lambda server: "",
-                bundled=frozenset(BUNDLED),
-                budget=budget,
-            )
-            tools: dict[str, Tool] = dict(catalog.tools)
-            offer = desk.offer(tools, loaded=[], later={}, note=lambda names: None)
-        return len(encode_tools(offer.specs)) / CHARACTERS_PER_TOKEN, len(offer.specs)
-
-    whole, sent = tokens(None)
-    small, left = tokens(CatalogSettings().budget)
-    columns = {"all sent": whole, "with search": small, "tools sent": sent, "tools then": left}
+    """Encode all tools, and those that are left when the rest is to be searched."""
+    bundled = {
+        name: tool for name, tool in catalog.tools.items() if tool.item.server.name in BUNDLED
+    }
+    search = SearchTool(
+        catalog.tools,
+        index=ToolIndex(catalog.tools),
+        load=lambda names: [],
+        health=lambda server: "",
+        offered=bundled,
+    )
+    every = [tool.spec for tool in catalog.tools.values()]
+    few = [*(tool.spec for tool in bundled.values()), search.spec]
+    columns = {
+        "all sent": len(encode_tools(every)) / CHARACTERS_PER_TOKEN,
+        "with search": len(encode_tools(few)) / CHARACTERS_PER_TOKEN,
+        "tools sent": float(len(every)),
+        "tools then": float(len(few)),
+    }
     goals = [Goal("with search", 0.1, to="all sent")]
     return Figure("tools of the first request", "tokens", columns, goals)
