@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from hub.core.acceptance import UNCHECKED, Acceptance, Checked
 from hub.core.cancel import CancelToken
+from hub.core.changes import Changes
 from hub.core.ledger import Ledger
 from hub.core.messages import Usage
 from hub.core.outcomes import Outcome, StopReason
@@ -74,6 +75,8 @@ class Job(Struct, frozen=True):
     files: tuple[str, ...] = ()
     acceptance: Acceptance = field(default_factory=Acceptance)
     """What has to hold before its report counts."""
+    isolated: bool = False
+    """It works in a git work tree of its own."""
 
 
 class DeniedCall(Struct, frozen=True):
@@ -156,6 +159,8 @@ class TurnResult(Struct, frozen=True):
     """Wall time, in milliseconds."""
     session_id: str = ""
     """The session of the agent."""
+    changes: Changes | None = None
+    """What it changed in a work tree of its own; None where it had none."""
 
 
 class JobResult(Struct, frozen=True):
@@ -173,6 +178,7 @@ class JobResult(Struct, frozen=True):
     denied_calls: tuple[DeniedCall, ...] = ()
     session_id: str = ""
     error: Failure | None = None
+    changes: Changes | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result in the shape that models, JSON output and MCP clients see."""
@@ -190,6 +196,7 @@ class JobResult(Struct, frozen=True):
             "denied_calls": [denied.as_dict() for denied in self.denied_calls],
             "session_id": self.session_id,
             "error": self.error.as_dict() if self.error else None,
+            **({"changes": self.changes.as_dict()} if self.changes else {}),
         }
 
 

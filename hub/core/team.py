@@ -49,6 +49,8 @@ class Edge(Struct, frozen=True):
     """Budget of one job over this edge, in tokens."""
     usd: float | None = None
     """Budget of one job over this edge, in US dollars."""
+    isolated: bool = False
+    """Jobs over this edge work in git work trees of their own."""
 
 
 class Role(Struct, frozen=True):
@@ -74,6 +76,8 @@ class Role(Struct, frozen=True):
     """JSON Schema of the report's ``data``."""
     acceptance: Acceptance = field(default_factory=Acceptance)
     """What has to hold before its report counts."""
+    isolated: bool = False
+    """As a child it works in a git work tree of its own."""
     origin: Origin = field(default_factory=lambda: Origin("shipped"))
 
     def edge_to(self, role: str) -> Edge | None:

@@ -41,6 +41,8 @@ class Parent(Struct, frozen=True):
     workspace: Path
     roles: Mapping[str, Role]
     derive: DeriveGrant
+    no_isolation: Callable[[Path], str] = lambda workspace: ""
+    """Says why a child cannot have a work tree of its own; empty when it may."""
 
 
 class Refusal(Exception):
@@ -72,6 +74,7 @@ def build_job(
     context = _sized("context", str(arguments.get("context") or ""), MAX_CONTEXT)
     files = _files(parent.workspace, arguments.get("files") or [])
     acceptance = _acceptance(role, arguments.get("acceptance"))
+    isolated = _isolated(parent, role, edge, arguments.get("isolation"))
     agent = f"{parent.agent}/{role.name}#{next(numbers)}"
     limits = role.limits.narrowed(_bounds_of(edge, role))
     return Job(
@@ -89,6 +92,7 @@ def build_job(
         context=context,
         files=files,
         acceptance=acceptance,
+        isolated=isolated,
     )
 
 
@@ -100,6 +104,15 @@ def _bounds_of(edge: Edge, role: Role) -> Limits:
         usd=edge.usd,
         depth=role.limits.depth,
     )
+
+
+def _isolated(parent: Parent, role: Role, edge: Edge, asked: Any) -> bool:
+    """Say whether the job gets a work tree of its own; a dispatch can only ask for more of it."""
+    if not (role.isolated or edge.isolated or asked):
+        return False
+    if why := parent.no_isolation(parent.workspace):
+        raise Refusal(f"The child cannot have a work tree of its own: {why}.")
+    return True
 
 
 def _acceptance(role: Role, chosen: Any) -> Acceptance:

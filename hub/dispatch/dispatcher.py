@@ -217,4 +217,5 @@ def _job_result(job: Job, turn: TurnResult | None, duration_ms: int) -> JobResul
         denied_calls=turn.denied_calls,
         session_id=job.session,
         error=turn.error,
+        changes=turn.changes,
     )

@@ -18,12 +18,12 @@ _SHORTER = (
 )
 """How long texts and lists may be, tried in this order until the result fits."""
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:context|files)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*(?:context|files|workspace)\b)", re.IGNORECASE)
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def task_message(task: str, context: str, files: Sequence[str]) -> str:
-    """Return the first message of a child: the task, then context and files when there are any.
+def task_message(task: str, context: str, files: Sequence[str], place: str = "") -> str:
+    """Return the first message of a child: the task, then context, files and place if any.
 
     A tag of the frame inside of the context begins with ``&lt;``; all else stays as it is.
     """
@@ -32,6 +32,8 @@ def task_message(task: str, context: str, files: Sequence[str]) -> str:
         parts.append(f"<context>\n{_TAG.sub('&lt;', context)}\n</context>")
     if files:
         parts.append("<files>\n" + "\n".join(files) + "\n</files>")
+    if place:
+        parts.append(f"<workspace>\n{place}\n</workspace>")
     return "\n\n".join(parts)
 
 

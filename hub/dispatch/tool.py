@@ -37,6 +37,10 @@ class DispatchTool:
                     "context": {"type": "string", "description": "facts that it needs"},
                     "files": {"type": "array", "items": {"type": "string"}},
                     "background": {"type": "boolean", "description": "go on meanwhile"},
+                    "isolation": {
+                        "enum": ["worktree"],
+                        "description": "it works on a copy; you get its diff",
+                    },
                     "acceptance": {
                         "enum": _kinds(role, roles),
                         "description": "what the report needs; absent takes the role's",

@@ -46,7 +46,6 @@ WITHOUT_EFFECT = frozenset({
     "memory",
     "background",
     "effort",
-    "isolation",
     "initialPrompt",
 })
 """Keys that are accepted, have no effect here, and are told to the user."""
@@ -83,6 +82,14 @@ def tool_pattern(name: str) -> str:
 def is_dispatch(name: str) -> bool:
     """Say whether a name stands for dispatching, as in ``Task`` or ``Agent(reviewer)``."""
     return name.partition("(")[0] in DISPATCH_TOOLS
+
+
+def unknown(key: str, value: Any) -> str:
+    """Say what of a key means nothing here, as a sentence; empty when it does mean something."""
+    if key not in RoleFile.model_fields:
+        return f"the key {key!r} is not known here"
+    known = key != "isolation" or value in (None, "worktree")
+    return "" if known else f"the isolation {value!r:.80} is not known here"
 
 
 def own_model(name: str, entries: Collection[str]) -> str:

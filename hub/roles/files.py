@@ -18,7 +18,7 @@ from hub.core.acceptance import Acceptance
 from hub.core.limits import Limits
 from hub.core.team import Edge, Origin, Role
 from hub.roles import claude
-from hub.roles.schema import RoleFile
+from hub.roles.schema import EdgeEntry, RoleFile
 
 CLAUDE_LAYER = "claude_agents"
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)(?:^(?:---|\.\.\.)[ \t]*(?:\n|\Z))", re.S | re.M)
@@ -113,8 +113,8 @@ class _Reader:
                 self.note((key,), f"{key!r} has no effect here")
             elif key in claude.RENAMED:
                 self._rename(data, key, value)
-            elif self.layer == CLAUDE_LAYER and key not in RoleFile.model_fields:
-                self.note((key,), f"the key {key!r} is not known here")
+            elif self.layer == CLAUDE_LAYER and (why := claude.unknown(key, value)):
+                self.note((key,), why)
             elif key in _MAPPINGS:
                 data[key] = {**({} if value is None else value)} if _is_open(value) else value
             elif key == "acceptance" and isinstance(value, str):
@@ -149,9 +149,7 @@ class _Reader:
             model=self._model(file, defaults),
             tools=file.tools,
             disallowed_tools=file.disallowed_tools,
-            dispatch=tuple(
-                Edge(e.role, e.max_parallel, e.tools, e.tokens, e.usd) for e in file.dispatch
-            ),
+            dispatch=tuple(_edge(entry) for entry in file.dispatch),
             user_facing=file.user_facing,
             mode=file.permissions.mode,
             allow=file.permissions.allow,
@@ -160,6 +158,7 @@ class _Reader:
             limits=_limits(file, defaults),
             report_schema=file.report_schema,
             acceptance=_acceptance(file),
+            isolated=file.isolation is not None,
             origin=self.origin(("name",)),
         )
         return ReadRole(role, self.lines, tuple(self.notes))
@@ -264,6 +263,17 @@ class _Reader:
 
 def _is_open(value: Any) -> bool:
     return value is None or isinstance(value, dict)
+
+
+def _edge(entry: EdgeEntry) -> Edge:
+    return Edge(
+        entry.role,
+        entry.max_parallel,
+        entry.tools,
+        entry.tokens,
+        entry.usd,
+        isolated=entry.isolation is not None,
+    )
 
 
 def _acceptance(file: RoleFile) -> Acceptance:

@@ -1,7 +1,7 @@
 """What may stand in a role file."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ class EdgeEntry(Section):
     """Budget of one job, in tokens."""
     usd: Dollars | None = None
     """Budget of one job, in US dollars."""
+    isolation: Literal["worktree"] | None = None
+    """``worktree``: each job works in a git work tree of its own and returns a diff."""
 
 
 class RolePermissions(Section):
@@ -75,5 +77,7 @@ class RoleFile(Section):
     acceptance: AcceptanceEntry = Field(default_factory=lambda: AcceptanceEntry(kind="none"))
     """What has to hold before its report counts: ``none``, ``attested`` or a mapping with
     ``command`` and ``timeout``."""
+    isolation: Literal["worktree"] | None = None
+    """``worktree``: as a child it works in a git work tree of its own and returns a diff."""
     instructions: str = ""
     """In YAML files, what stands below the front matter elsewhere."""
