@@ -6,6 +6,7 @@ nothing but what the server sends, said to be the server's.
 
 import json
 import re
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
@@ -13,7 +14,7 @@ from hub.core.asking import Elicitation, Elicited, Elicitor, Sampled, Sampling
 from hub.core.errors import ModelError
 from hub.core.limits import LimitHit
 from hub.core.messages import AssistantMessage, Message, ToolSpec, UserMessage
-from hub.core.ports import Asker, CallContext, Question
+from hub.core.ports import Asker, CallContext, Question, Tool
 from hub.core.requests import ModelRequest
 from hub.engine.agent import Agent
 from hub.engine.answer import request_aside
@@ -41,6 +42,8 @@ class AtWork(Struct, frozen=True):
     policy: Policy
     allowed: set[str]
     """What a person allowed for the session."""
+    join: Callable[[Mapping[str, Tool]], None] = lambda new: None
+    """Takes in the tools of a server that was late."""
 
 
 class RunAnswers(Struct):

@@ -1,6 +1,6 @@
 """What the agents of one tree share beside the catalog: kept results, and the search over tools."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
@@ -24,6 +24,9 @@ NO_FTS5 = (
     "searched; all of them are sent in each request"
 )
 
+
+Sees = Callable[[Mapping[str, Tool]], dict[str, Tool]]
+"""Says which of some tools an agent may use, in the form for its model."""
 
 RESULTS = "results"
 """The folder of large results in the state folder."""
@@ -64,6 +67,39 @@ def root_of(store: SessionArchive, session: str) -> str:
     return session
 
 
+class Seating(Struct):
+    """What one agent is offered, and how what arrives later joins it."""
+
+    tools: dict[str, Tool]
+    """All that the agent can call, on offer or not."""
+    mine: dict[str, McpTool]
+    """Those of servers, which can be searched."""
+    offer: Offer
+    search: Callable[[], Tool]
+    """Makes the search over ``mine``."""
+    fits: Callable[[Mapping[str, Tool]], bool]
+    """Whether tools are few enough to be sent."""
+    withheld: set[str]
+    """Tools that there are, and that the agent may not use."""
+
+    sees: Sees
+    """What the agent may use of tools that come later."""
+
+    def join(self, come: Mapping[str, Tool]) -> None:
+        """Put tools that have come behind all others, or let the search find them."""
+        new = self.sees(come)
+        self.withheld |= come.keys() - new.keys()
+        if not new:
+            return
+        self.tools |= new
+        self.mine |= {name: tool for name, tool in new.items() if isinstance(tool, McpTool)}
+        if TOOL_SEARCH not in self.tools and self.fits(self.tools):
+            self.offer.load(new)
+            return
+        self.tools.setdefault(TOOL_SEARCH, self.search())
+        self.offer.load((TOOL_SEARCH,))
+
+
 class Desk(Struct):
     """Decides what an agent is offered at first, and what can join it."""
 
@@ -75,27 +111,32 @@ class Desk(Struct):
     budget: int | None = None
     """Tokens that a role's tools may take; None: whatever there is."""
 
-    def offer(
+    def seating(
         self,
         tools: dict[str, Tool],
         *,
+        there: Collection[str],
+        sees: Sees,
         loaded: list[str],
         later: Mapping[str, Tool],
         note: Callable[[list[str]], None],
         fit: Callable[[Tool], Tool] = lambda tool: tool,
-    ) -> Offer:
+    ) -> Seating:
         """Return an agent's offer; what the hub itself adds is put into ``tools``.
 
-        ``fit`` gives a tool of the hub the form that the agent's model takes. Tools for ``later``
-        join when there is a use for them, and ``read_result`` when there is something to read.
+        ``there`` names all tools of the catalog, the agent's or not; ``sees`` tells what it may
+        use of those that come later. ``fit`` gives a tool of the hub the form that the agent's
+        model takes. Tools for ``later`` join when there is a use for them, and ``read_result``
+        when there is something to read.
         """
         reader = fit(ReadResultTool(self.shelf))
         mine = {name: tool for name, tool in tools.items() if isinstance(tool, McpTool)}
         first = self._small(tools) if self.is_large(tools) else [t.spec for t in tools.values()]
         names = {spec.name for spec in first}
         offer: Offer
-        if mine.keys() - names:
-            search = fit(
+
+        def search() -> Tool:
+            return fit(
                 SearchTool(
                     mine,
                     index=self.index,
@@ -104,13 +145,18 @@ class Desk(Struct):
                     offered=names,
                 )
             )
-            tools[TOOL_SEARCH] = search
-            first.append(search.spec)
+
+        if mine.keys() - names:
+            tools[TOOL_SEARCH] = search()
+            first.append(tools[TOOL_SEARCH].spec)
+        withheld = set(there) - set(tools)
         tools |= {READ_RESULT: reader, **later}
         offer = Offer(first, tools, loaded=loaded, note=note)
-        return offer
+        return Seating(
+            tools, mine, offer, search, lambda now: not self.is_large(now), withheld, sees
+        )
 
-    def is_large(self, tools: dict[str, Tool]) -> bool:
+    def is_large(self, tools: Mapping[str, Tool]) -> bool:
         """Say whether an agent's tools are too many to be sent, and can be searched instead."""
         if self.budget is None or within((tool.spec for tool in tools.values()), self.budget):
             return False

@@ -33,6 +33,13 @@ class News(Struct):
     ailing: dict[str, str] = field(default_factory=dict)
     """Servers that failed and have not come back, with what happened."""
 
+    def attend(self, follow: Callable[[ev.Event], None]) -> None:
+        """Tell ``follow`` of each event at once, and of connections that were made before."""
+        self.follow = follow
+        for event in self.waiting:
+            if isinstance(event, ev.ServerConnected):
+                follow(event)
+
     def ailment(self, server: str) -> str:
         """Say what is wrong with a server; empty for nothing."""
         return self.ailing.get(server, "")
@@ -147,6 +154,22 @@ class Hub:
             self._news.detach()
             self._token = None
 
+    async def welcome(self) -> None:
+        """Until the servers are stopped, let each that is late join as soon as it is up."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._take_latecomers)
+            await self._servers.stopped()
+            group.cancel_scope.cancel()
+
+    async def _take_latecomers(self) -> None:
+        while True:
+            await self._live.arrival()
+            changes = await self._live.join()
+            self._run.join(self._live.tools(), self._live.catalog)
+            for change in changes:
+                self._news.emit(change)
+                self._live.stale.discard(change.server)
+
     async def _prepared(self, prompt: str) -> str:
         """Take in what servers have changed, and put what the prompt names in its place."""
         if await self._live.renew():
@@ -162,6 +185,7 @@ class Hub:
                 result = await run_turn(agent, prompt)
                 stream.finish(result)
             finally:
+                self._run.at_work.pop(self._seat.session, None)
                 self._news.detach()
                 beside.cancel_scope.cancel()
         self._run.feed.close()

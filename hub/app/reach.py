@@ -71,6 +71,18 @@ def require_tools(setup: Setup, start: Role, catalog: Catalog) -> None:
         require(list(check_tools(setup.book, role, names)))
 
 
+def lacks_tools(setup: Setup, start: Role, catalog: Catalog) -> bool:
+    """Say whether a role in reach could not work without servers that are late."""
+    if not catalog.starting:
+        return False
+    if not catalog.tools:
+        return True
+    names = [*catalog.names(), RESOURCES]
+    reach = roles_in_reach(setup.book, start)
+    found = (finding for role in reach for finding in check_tools(setup.book, role, names))
+    return any(finding.severity == "error" for finding in found)
+
+
 def not_for_users(role: Role) -> list[str]:
     """Say of a role that is to answer a user that it is not meant for that; empty if it is."""
     if role.user_facing:

@@ -7,19 +7,18 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from hub.app.asking import AtWork
-from hub.app.desk import Desk
+from hub.app.desk import Desk, Seating
+from hub.app.policies import policy_of
 from hub.app.reporting import Reporting, report_duty
 from hub.app.views import fitted, view
 from hub.catalog.catalog import Catalog
 from hub.catalog.explain import Profile
-from hub.catalog.index import ToolIndex
 from hub.core import events as ev
 from hub.core.cancel import CancelToken
 from hub.core.conversation import Conversation
 from hub.core.errors import UsageError
 from hub.core.jobs import Denials, Failure, Job, ParentLink, TurnResult
 from hub.core.ledger import Ledger
-from hub.core.offer import Offer
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
 from hub.core.team import Grant, Role
 from hub.dispatch.ask_tool import ASK, AskTool
@@ -34,7 +33,7 @@ from hub.dispatch.tool import DISPATCH, DispatchTool
 from hub.engine.agent import Agent
 from hub.engine.feed import Feed, SessionJournal
 from hub.engine.turn import run_turn
-from hub.permissions.policy import Effect, Policy, Rule
+from hub.permissions.policy import Rule
 from hub.pipeline.path import CallPath
 
 CHILD_RULES = (
@@ -109,37 +108,39 @@ class Run(Struct):
         journal = self._journal(seat)
         profile = self.profile_for(seat.role)
         board = JobBoard(journal, self.clock, left=seat.left)
-        offer: Offer
+        seating: Seating
         dispatcher = self._dispatcher(
-            seat, journal, board, lambda: offer.load(tool.spec.name for tool in later)
+            seat, journal, board, lambda: seating.offer.load(tool.spec.name for tool in later)
         )
         later = job_tools(dispatcher, self.clock) if seat.role.dispatch else []
         report = self.reporting.tool(seat.role, seat.job, self.workspace, journal, board)
         tools = self._tools(seat, dispatcher, report)
-        offer = self.desk.offer(
+        seating = self.desk.seating(
             tools,
+            there=self.tools,
+            sees=lambda new: view(new, seat.grant, profile),
             loaded=seat.loaded,
             later={tool.spec.name: fitted(tool, profile) for tool in later},
             note=lambda names: journal.note(ev.ToolsLoaded(names=names)),
             fit=lambda tool: fitted(tool, profile),
         )
-        policy = self._policy(seat)
+        policy = policy_of(seat.role, seat.grant, self.rules, self.bundled)
         path = CallPath(
             tools,
-            withheld=frozenset(self.tools) - frozenset(tools),
+            withheld=seating.withheld,
             policy=policy,
             asker=self.asker,
             journal=journal,
             clock=self.clock,
             denials=seat.denials,
             shelf=self.desk.shelf,
-            offer=offer,
+            offer=seating.offer,
             allowed=seat.allowed,
         )
         agent = Agent(
             model=self.model_for(seat.role),
             instructions=seat.role.instructions + (CHILD_RULES if seat.job else ""),
-            offer=offer,
+            offer=seating.offer,
             path=path,
             journal=journal,
             ledger=seat.ledger,
@@ -150,7 +151,7 @@ class Run(Struct):
             jobs=board if seat.role.dispatch or seat.left else None,
             final=final,
         )
-        self.at_work[seat.session] = AtWork(agent, policy, seat.allowed)
+        self.at_work[seat.session] = AtWork(agent, policy, seat.allowed, seating.join)
         return agent
 
     def _journal(self, seat: Seat) -> SessionJournal:
@@ -217,7 +218,14 @@ class Run(Struct):
     def renew(self, tools: Mapping[str, Tool], catalog: Catalog) -> None:
         """Offer other tools from the next turn on."""
         self.tools = tools
-        self.desk.index = ToolIndex(catalog.tools)
+        self.desk.index.renew(catalog.tools)
+
+    def join(self, tools: Mapping[str, Tool], catalog: Catalog) -> None:
+        """Offer what is new at the next step of every agent, and to every later one."""
+        new = {name: tool for name, tool in tools.items() if name not in self.tools}
+        self.renew(tools, catalog)
+        for found in self.at_work.values():
+            found.join(new)
 
     def offered(self, grant: Grant, role: Role) -> dict[str, Tool]:
         """Return the tools that a grant leaves, in the form for the role's model."""
@@ -272,16 +280,3 @@ class Run(Struct):
             denials=seat.denials,
             numbers=seat.numbers,
         )
-
-    def _policy(self, seat: Seat) -> Policy:
-        role = seat.role
-        lists: tuple[tuple[Effect, tuple[str, ...]], ...] = (
-            ("deny", role.deny),
-            ("ask", role.ask),
-            ("allow", role.allow),
-        )
-        own = tuple(
-            Rule(effect, pattern, role.origin) for effect, patterns in lists for pattern in patterns
-        )
-        grant = seat.grant
-        return Policy(self.rules + own, grant.ceiling, plan=grant.plan, bundled=self.bundled)

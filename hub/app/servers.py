@@ -116,6 +116,13 @@ class LazyServers:
             self._stop.set()
             self._ready.set()
 
+    def doubtful(self) -> frozenset[str]:
+        """Return the servers that were started before, and did not come up the last time."""
+        if self._records is None:
+            return frozenset()
+        known = {spec.name: self._records.read(spec) for spec in self._specs}
+        return frozenset(name for name, last in known.items() if last and last.came_to_nothing)
+
     def _protocols(self) -> dict[str, str]:
         """Return which protocol each server spoke the last time, where no record says it."""
         known = ((spec.name, self.cache.load(spec)) for spec in self._specs)
@@ -136,6 +143,10 @@ class LazyServers:
         """End every connection."""
         self._stop.set()
         self._wanted.set()
+
+    async def stopped(self) -> None:
+        """Wait until the connections are being ended."""
+        await self._stop.wait()
 
     async def warm(self, emit: Callable[[Event], None]) -> None:
         """Start all servers in the background, shortly after the first model request.

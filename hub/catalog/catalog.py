@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hub.catalog.cache import ListingCache
 from hub.catalog.explain import Explained, Profile
+from hub.catalog.gathering import Patience, gather
 from hub.catalog.items import Item, McpTool
 from hub.catalog.offering import aliased, gated
 from hub.catalog.shelf import Shelf, stocked
@@ -42,6 +43,8 @@ class Catalog(Struct):
     """Servers that were started for this catalog, with the number of their tools."""
     failed: dict[str, str] = field(default_factory=dict)
     """Servers that could not be listed, and why."""
+    starting: list[str] = field(default_factory=list)
+    """Servers that were not waited for; they join when they are up."""
     shelves: dict[str, Shelf] = field(default_factory=dict)
     """What each server brings in, by its name."""
     withheld: list[Item] = field(default_factory=list)
@@ -169,30 +172,21 @@ async def build_catalog(
     cache: ListingCache,
     pins: Pins | None = None,
     offers: Offers = _NO_OFFERS,
+    patience: Patience | None = None,
 ) -> Catalog:
     """Put the catalog together, from the cache where it knows a server, else from the server.
 
     Servers that the cache does not know are started together; one that fails costs only itself
-    and is named in ``failed``.
+    and is named in ``failed``. With ``patience``, one that is late is named in ``starting``.
     """
     known = {spec.name: cache.load(spec) for spec in specs}
-    fresh: dict[str, ServerListing] = {}
-    catalog = Catalog()
-
-    async def ask(spec: ServerSpec) -> None:
-        try:
-            fresh[spec.name] = await servers.listing(spec.name)
-        except ServerError as error:
-            catalog.failed[spec.name] = str(error)
-        else:
-            cache.save(spec, fresh[spec.name])
-
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            if known[spec.name] is None:
-                group.start_soon(ask, spec)
+    asked = await gather([name for name in known if known[name] is None], servers, patience)
+    catalog = Catalog(failed=asked.failed, starting=asked.late)
     for spec in specs:
-        listing = known[spec.name] or fresh.get(spec.name)
+        fresh = asked.listings.get(spec.name)
+        if fresh is not None:
+            cache.save(spec, fresh)
+        listing = known[spec.name] or fresh
         if listing is None:
             continue
         held = pins.check(spec, listing) if pins else _NOTHING_HELD
@@ -211,22 +205,27 @@ def rebuilt(
     pins: Pins | None = None,
     offers: Offers = _NO_OFFERS,
 ) -> Catalog:
-    """Return a catalog with newer listings of some servers; shelves of the others are kept."""
+    """Return a catalog with newer listings of some servers; shelves of the others are kept.
+
+    Servers keep their order, and those that were not in the catalog come last.
+    """
     now = Catalog(
         cached=dict(catalog.cached),
         connected=dict(catalog.connected),
         failed={name: why for name, why in catalog.failed.items() if name not in listings},
+        starting=[name for name in catalog.starting if name not in listings],
     )
-    for spec in specs:
-        shelf = catalog.shelves.get(spec.name)
-        if (listing := listings.get(spec.name)) is not None:
+    by_name = {spec.name: spec for spec in specs}
+    for name in dict.fromkeys((*catalog.shelves, *by_name)):
+        spec, shelf = by_name[name], catalog.shelves.get(name)
+        if (listing := listings.get(name)) is not None:
             held = pins.check(spec, listing) if pins else _NOTHING_HELD
             shelf = stocked(spec, listing, held)
         if shelf is not None:
             count = now.take(shelf, servers)
-            if spec.name in listings:
-                now.cached.pop(spec.name, None)
-                now.connected[spec.name] = count
+            if name in listings:
+                now.cached.pop(name, None)
+                now.connected[name] = count
     now.settle(offers)
     return now
 

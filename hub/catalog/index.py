@@ -66,6 +66,11 @@ class ToolIndex:
         self._names: dict[str, Name] = {}
         self._rarity: dict[str, float] = {}
 
+    def renew(self, tools: Mapping[str, McpTool]) -> None:
+        """Hold other tools from now on."""
+        with self._lock:
+            self._tools, self._connection = tools, None
+
     def search(self, query: str) -> list[str]:
         """Return the names of tools that match, the best first; at most ``CANDIDATES``."""
         said = words_of(query)
@@ -80,11 +85,11 @@ class ToolIndex:
                 (" OR ".join(f'"{word}"' for word in words), CANDIDATES),
             )
             scores = dict(found.fetchall())
+            known, rare = self._names, self._rarity
         asked = Query(tuple(dict.fromkeys(map(stem, words))), acts_of(map(stem, said)))
         best = max(scores.values(), default=1.0) or 1.0
         ranks = {
-            name: score / best + merit(self._names[name], asked, self._rarity)
-            for name, score in scores.items()
+            name: score / best + merit(known[name], asked, rare) for name, score in scores.items()
         }
         return sorted(ranks, key=lambda name: (-ranks[name], name))
 

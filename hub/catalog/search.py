@@ -40,12 +40,14 @@ class SearchTool:
         health: Health,
         offered: Collection[str] = (),
     ) -> None:
-        """Take the tools that the agent's grant admits; ``offered`` are those sent anyway."""
+        """Take the tools that the agent's grant admits; ``offered`` are those sent anyway.
+
+        More may be put into ``tools`` later.
+        """
         self._tools = tools
         self._index = index
         self._load = load
         self._health = health
-        self._servers = sorted({tool.item.server.name for tool in tools.values()})
         self.spec = ToolSpec(
             TOOL_SEARCH,
             _description(tools, offered),
@@ -86,6 +88,10 @@ class SearchTool:
         self._load(found)
         head = "These tools are loaded; call them from your next message on:"
         return ToolOutcome("\n".join([head, *map(self._line, found)]))
+
+    @property
+    def _servers(self) -> list[str]:
+        return sorted({tool.item.server.name for tool in self._tools.values()})
 
     def _best(self, names: Iterable[str], server: str) -> list[str]:
         """Return the finds that the agent may use, those of ailing servers last."""

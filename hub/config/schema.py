@@ -230,6 +230,10 @@ class CatalogSettings(Section):
     """Tokens, by estimate, that a role's tools may take in each request. When they take more, the
     model gets the bundled tools, the hub's own, and ``tool_search``, which loads what it finds.
     ``null``: all tools are always sent."""
+    patience: Seconds = 1.0
+    """Seconds that a run waits at least for servers whose tools are not known yet. Once some have
+    answered it starts without the others; while none has, it waits ten times as long. What comes
+    later joins the tools that are offered."""
 
 
 class ResultSettings(Section):

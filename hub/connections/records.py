@@ -20,6 +20,8 @@ from hub.core.servers import ServerSpec
 FOLDER = "servers"
 LOG_LIMIT = 1024 * 1024
 """Bytes of a log after which it becomes the older of two."""
+A_WHILE = 5.0
+"""Seconds after which a start that came to nothing says something of the server."""
 ALIVE = ("starting", "warming", "connected", "idle")
 """States in which a hub has, or would have, a process or session of the server."""
 
@@ -64,6 +66,12 @@ class Record(Struct, frozen=True):
         """The state, unless the hub that wrote it has ended without a word: then ``stopped``."""
         gone = self.state in ALIVE and not _is_running(self.pid)
         return "stopped" if gone else self.state
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether the latest start failed, or was given up after a while."""
+        tried = bool(self.error) or self.ended - self.started > A_WHILE
+        return tried and self.started > self.connected
 
 
 class Records(Protocol):

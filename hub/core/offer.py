@@ -26,14 +26,15 @@ class Offer:
     ) -> None:
         """Begin with ``first``; ``held`` can be loaded, by name.
 
-        ``loaded`` names what was loaded before and grows along; it is offered again in its order,
-        as far as it still exists. ``note`` is told of what joins the list.
+        ``loaded`` names what was loaded before and grows along; it is offered again in its order
+        behind all else, as far as it still exists. ``note`` is told of what joins the list.
         """
         self._held = held
         self._loaded = [] if loaded is None else loaded
         self._note = note
-        offered = {spec.name: spec for spec in first}
-        offered |= {name: held[name].spec for name in self._loaded if name in held}
+        last = {name: held[name].spec for name in self._loaded if name in held}
+        offered = {spec.name: spec for spec in first if spec.name not in last}
+        offered |= last
         self._names = set(offered)
         self._specs = tuple(offered.values())
 

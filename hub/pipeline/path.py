@@ -1,7 +1,7 @@
 """The one ordered path of a tool call: note, parse, validate, rule, call, normalise, result."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import Any
 
@@ -33,7 +33,7 @@ class CallPath:
         self,
         tools: Mapping[str, Tool],
         *,
-        withheld: frozenset[str],
+        withheld: Set[str],
         policy: Policy,
         asker: Asker,
         journal: Journal,

@@ -68,14 +68,45 @@ async def test_a_server_that_is_down_or_mute_keeps_what_it_had():
         assert list(catalog.tools()) == ["a__x", "a__y"]
 
 
-async def test_a_server_that_comes_up_late_joins_at_the_next_turn():
-    """It had failed when the hub was opened (H4)."""
-    catalog = live(listing("a", "x"))
-    catalog.catalog = Catalog(failed={"a": "no answer"})
-    catalog.heard(ev.ServerConnected(server="a", protocol="x", tools=1, duration_ms=1))
-    assert await catalog.renew()
-    assert list(catalog.tools()) == ["a__x"]
-    assert catalog.catalog.failed == {}
+async def test_a_server_that_comes_up_late_joins_behind_all_others():
+    """It had failed, or was not waited for, when the hub was opened (H4)."""
+    for state in (Catalog(failed={"b": "no answer"}), Catalog(starting=["b"])):
+        catalog = live(listing("b", "x"))
+        catalog.specs = [ServerSpec("b", "stdio"), *catalog.specs]
+        catalog.catalog.failed, catalog.catalog.starting = state.failed, state.starting
+        catalog.heard(ev.ServerConnected(server="b", protocol="x", tools=1, duration_ms=1))
+        with anyio.fail_after(5):
+            await catalog.arrival()
+            (change,) = await catalog.join()
+        assert (change.server, change.added) == ("b", ["x"])
+        assert list(catalog.tools()) == ["a__x", "a__y", "b__x"]
+        assert not catalog.catalog.failed
+        assert not catalog.catalog.starting
+        assert not await catalog.join()
+        assert not await catalog.renew()
+
+
+async def test_what_was_told_of_a_late_server_is_not_told_again():
+    """A start over its limit is told by the connection itself (H4)."""
+    catalog = live(listing("b", "x"))
+    catalog.specs = [*catalog.specs, ServerSpec("b", "stdio")]
+    catalog.heard(ev.ServerConnected(server="b", protocol="x", tools=1, duration_ms=1))
+    catalog.heard(ev.CatalogChanged(server="b", added=["x"]))
+    assert await catalog.join() == []
+    assert "b__x" in catalog.tools()
+
+
+async def test_a_late_server_that_fails_or_goes_again_joins_nothing():
+    """It is named with its reason, and may still come (H1, H5)."""
+    catalog = live(ServerError("down", server="b"))
+    catalog.specs = [*catalog.specs, ServerSpec("b", "stdio")]
+    catalog.catalog.starting = ["b"]
+    catalog.heard(ev.ServerFailed(server="b", error="no answer"))
+    assert catalog.catalog.failed == {"b": "no answer"}
+    assert catalog.catalog.starting == []
+    catalog.heard(ev.ServerConnected(server="b", protocol="x", tools=1, duration_ms=1))
+    assert await catalog.join() == []
+    assert list(catalog.tools()) == ["a__x", "a__y"]
 
 
 def test_the_tool_for_resources_is_there_when_resources_are():
