@@ -10,6 +10,7 @@ from hub.core.acceptance import UNCHECKED, Checked, Duty, FileVersion, Verdict
 from hub.core.jobs import Report
 from hub.core.messages import ToolOutcome, ToolSpec
 from hub.core.ports import CallContext, Journal
+from hub.core.text import one_line
 from hub.dispatch.claims import looked_up
 
 REPORT = "report"
@@ -33,6 +34,7 @@ _CHECKS = {
         "additionalProperties": False,
     },
 }
+_NAMED_FILES = 20
 _GOOD = ("success", "partial")
 """What a command decides over; work that is reported as failed or blocked needs no check."""
 
@@ -160,9 +162,7 @@ class ReportTool:
             self._refused = report
             return ToolOutcome(_refusal(self._duty, checked), is_error=True, kind="not_accepted")
         self._accepted = report
-        missing = ", ".join(checked.missing)
-        told = f" Your parent is told that these files are not there: {missing}." if missing else ""
-        return ToolOutcome(f"Report accepted.{told}")
+        return ToolOutcome(f"Report accepted.{_missing(checked)}")
 
     async def _looked_at(self, report: Report) -> Checked:
         verdict = await self._verdict(report)
@@ -226,6 +226,15 @@ def _submitted(
         files=[file.as_dict() for file in checked.files],
         files_missing=list(checked.missing),
     )
+
+
+def _missing(checked: Checked) -> str:
+    if not checked.missing:
+        return ""
+    names = ", ".join(one_line(repr(name), 200) for name in checked.missing[:_NAMED_FILES])
+    more = len(checked.missing) - _NAMED_FILES
+    others = f" and {more} more" if more > 0 else ""
+    return f" Your parent is told that these files are not there: {names}{others}."
 
 
 def _refusal(duty: Duty, checked: Checked) -> str:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from hub.core import events as ev
 from hub.core.jobs import Failure
-from hub.core.messages import ToolCall, ToolOutcome
+from hub.core.messages import AssistantMessage, ToolCall, ToolOutcome
 from hub.core.requests import Completion
 from hub.engine.agent import Agent, ReportDuty
 from hub.engine.batch import NOT_RUN, refuse_batch, run_batch
@@ -41,7 +41,7 @@ async def take_step(agent: Agent, completion: Completion, progress: Progress) ->
     if completion.finish in NOT_RUN:
         return _cut(agent, completion, progress)
     if completion.message.calls:
-        return await _run_calls(agent, completion.message.calls, progress)
+        return await _run_calls(agent, completion.message, progress)
     if agent.jobs is not None and await agent.jobs.more():
         return None
     if agent.duty is None:
@@ -66,7 +66,8 @@ def _cut(agent: Agent, completion: Completion, progress: Progress) -> End | None
     return End("model_error", "model_error", progress.said, error=error)
 
 
-async def _run_calls(agent: Agent, calls: Sequence[ToolCall], progress: Progress) -> End | None:
+async def _run_calls(agent: Agent, message: AssistantMessage, progress: Progress) -> End | None:
+    calls = message.calls
     before = agent.ledger.tool_calls
     outcomes = await run_batch(agent, calls)
     made = agent.ledger.tool_calls - before
@@ -77,7 +78,7 @@ async def _run_calls(agent: Agent, calls: Sequence[ToolCall], progress: Progress
             return end
     if made < len(calls):
         return await last_word(agent, agent.ledger.calls_hit(), progress.said)
-    return _watch_loops(agent, calls, outcomes, progress)
+    return _watch_loops(agent, message, outcomes, progress)
 
 
 def _count_invalid(
@@ -99,9 +100,11 @@ def _count_invalid(
 
 
 def _watch_loops(
-    agent: Agent, calls: Sequence[ToolCall], outcomes: list[ToolOutcome], progress: Progress
+    agent: Agent, message: AssistantMessage, outcomes: list[ToolOutcome], progress: Progress
 ) -> End | None:
-    seen = [agent.loops.saw(call, done) for call, done in zip(calls, outcomes, strict=True)]
+    calls = message.calls
+    pairs = zip(calls, outcomes, strict=True)
+    seen = [agent.loops.saw(call, done, message.text) for call, done in pairs]
     if not any(seen):
         return None
     name = calls[seen.index(True)].name
