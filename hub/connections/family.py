@@ -1,12 +1,15 @@
 """The links to one server: one for everybody, or one for each agent where it keeps their state."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from hub.connections.life import Life, take_up
 from hub.connections.link import Link
 from hub.connections.opening import Place
 from hub.connections.records import Records
-from hub.core.events import Event
+from hub.core.events import CatalogChanged, Event, ServerConnected, ServerFailed
 from hub.core.ports import Clock, Pins, ServerListing
 from hub.core.servers import ServerSpec
 
@@ -41,6 +44,26 @@ class Family:
         self._agents: dict[str, Link] = {}
         self.base = self._made()
         """What nobody in particular uses: for all calls, or only until an agent takes it."""
+
+    def over(self, workspace: Path) -> "Family":
+        """Return the same server over another workspace; no record is kept of it there."""
+        family = Family(
+            self.spec,
+            place=replace(self._place, workspace=workspace),
+            clock=self._clock,
+            emit=self._emit_elsewhere,
+            protocol=self._protocol,
+            own=self._own,
+            pins=self._pins,
+        )
+        take_up(family.base.life, self.base.life)
+        self._own(family.base)
+        return family
+
+    def _emit_elsewhere(self, event: Event) -> None:
+        """Pass on what is no news of the server as everybody else knows it."""
+        if not isinstance(event, ServerConnected | ServerFailed | CatalogChanged):
+            self._emit(event)
 
     def link_for(self, agent: str) -> Link:
         """Return the link that an agent's calls take."""

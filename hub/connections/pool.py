@@ -11,6 +11,7 @@ import anyio.abc
 
 from hub.connections.calls import call_tool
 from hub.connections.family import Family
+from hub.connections.homes import Homes, NotThere
 from hub.connections.link import Link
 from hub.connections.opening import Place
 from hub.connections.reading import get_prompt, read_resource
@@ -52,13 +53,15 @@ class ServerPool:
         pins: Pins | None = None,
         tokens: TokenStore | None = None,
         answers: Answers | None = None,
+        homes: Mapping[str, Path] = MappingProxyType({}),
     ) -> None:
         """Take the servers in.
 
         ``protocols`` tells which version a server spoke the last time, where no record does;
         ``records`` keeps what becomes of them; ``idempotent`` says whether a call of a tool was
         approved as one that may be repeated; ``tokens`` holds the sign-ins at remote servers;
-        ``answers`` answers what servers ask.
+        ``answers`` answers what servers ask; ``homes`` are the workspaces of agents that have one
+        of their own, by their paths, and may grow.
         """
         place = Place(workspace, env, resolve, tokens, clock, answers or NoAnswers(), emit)
         self._families = {
@@ -74,6 +77,7 @@ class ServerPool:
             )
             for spec in specs
         }
+        self._homes = Homes(workspace, homes)
         self._clock = clock
         self._records = records
         self._idempotent = idempotent
@@ -158,6 +162,11 @@ class ServerPool:
         """End the processes and sessions that were kept for one agent."""
         for family in self._families.values():
             family.release(agent)
+        self._homes.release(agent)
+
+    async def leave(self, agent: str) -> None:
+        """End every server over the workspace that an agent had to itself, and wait for it."""
+        await self._homes.close(agent)
 
     async def listing(self, server: str) -> ServerListing:
         """Connect if need be and return what the server offers.
@@ -174,7 +183,11 @@ class ServerPool:
         family = self._families.get(server)
         if family is None:
             return ToolOutcome(f"There is no MCP server {server!r}.", is_error=True, kind=UNKNOWN)
-        link = family.link_for(context.agent)
+        try:
+            link = self._homes.family(family, context.agent).link_for(context.agent)
+        except NotThere as error:
+            text = f"MCP server {server!r}: {error}. The call did not run."
+            return ToolOutcome(text, is_error=True, kind=UNKNOWN)
         return await call_tool(link, tool, arguments, context, self._idempotent)
 
     async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:

@@ -134,13 +134,14 @@ def test_the_role_files_of_the_guide_load(folders: Any) -> None:
         *(("md", text) for text in re.findall(r"```markdown\n(.*?)```", GUIDE, re.S)),
         *(("yaml", text) for text in re.findall(r"```yaml\n(.*?)```", GUIDE, re.S)),
     ]
-    assert len(texts) == 4
+    assert len(texts) == 5
     for number, (suffix, text) in enumerate(texts):
         folders.write("user", f"{number}.{suffix}", text)
     book = folders.load()
-    assert set(book.roles) == {"translator", "lead", "counter", "fixer"}
+    assert set(book.roles) == {"translator", "lead", "counter", "fixer", "worker"}
     assert book.get("fixer").acceptance.command == "pytest -q"
     assert book.get("lead").edge_to("translator") is not None
+    assert book.get("worker").isolated
 
 
 def test_the_guide_has_every_key_of_a_role_file() -> None:
