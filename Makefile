@@ -7,13 +7,14 @@ PYTEST_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test battery lint types docs docs-check bench lock clean servers
+.PHONY: help demo test nightly battery lint types docs docs-check bench lock clean servers
 
 help:
 	@echo "make demo [DIR=folder]  install, then survey a folder with a team of three agents, offline"
 	@echo "make test               install, then run the whole suite"
 	@echo "make lint types docs-check   what CI checks beside the tests"
 	@echo "make docs               regenerate docs/reference/"
+	@echo "make nightly            run the state machines for more than 10,000 steps"
 	@echo "make battery            run the suite and write docs/reference/fault-battery.md from it"
 	@echo "make bench              run the benchmarks and print their tables"
 	@echo "make lock               refresh the lock files from pyproject.toml"
@@ -41,6 +42,9 @@ servers: $(VENV)/.dev
 
 test: $(VENV)/.dev servers
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+nightly: $(VENV)/.dev
+	HUB_NIGHTLY=1 $(BIN)/python -m pytest -q tests/dispatch/test_job_machine.py tests/core/test_ledger.py --timeout 3000
 
 battery: $(VENV)/.dev servers
 	$(BIN)/python -m pytest -q -n auto --fault-battery docs/reference/fault-battery.md
