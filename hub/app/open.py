@@ -1,13 +1,11 @@
 """The composition root: from options to an open hub."""
 
 import os
-import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import anyio
 from msgspec import Struct
@@ -30,7 +28,7 @@ from hub.app.reach import (
     rule_problems,
 )
 from hub.app.reporting import Reporting, acceptance_commands
-from hub.app.resume import Stored, reopen
+from hub.app.resume import Stored, reopen, require_same
 from hub.app.role_models import RoleModels
 from hub.app.run import Run, Seat
 from hub.app.servers import LazyServers
@@ -147,7 +145,7 @@ def _start(options: RunOptions) -> _Start:
     store = SqliteStore(sources.paths.state / STORE)
     if options.fork is not None:
         source = store.get_session(options.fork)
-        _require_same(source.workspace, setup.workspace, source.id)
+        require_same(source.workspace, setup.workspace, source.id)
         options = replace(options, resume=fork(store, source.id, SystemClock()), fork=None)
     if options.resume is None:
         role = setup.book.get(options.role or setup.loaded.settings.role)
@@ -155,7 +153,7 @@ def _start(options: RunOptions) -> _Start:
         shelf = shelf_for(setup.loaded, session)
         return _Start(options, setup, role, session, None, store, shelf)
     info = store.get_session(options.resume)
-    _require_same(info.workspace, setup.workspace, info.id)
+    require_same(info.workspace, setup.workspace, info.id)
     role = setup.book.get(options.role or info.role)
     try:
         store.hold(info.id)
@@ -165,20 +163,6 @@ def _start(options: RunOptions) -> _Start:
         store.close()
         raise
     return _Start(options, setup, role, info.id, stored, store, shelf)
-
-
-def _require_same(stored: str, workspace: Path, session: str) -> None:
-    """Refuse to take what was said in one workspace to the roles and files of another.
-
-    Raises:
-        UsageError: the session's workspace still exists and is another one.
-    """
-    folder = Path(stored)
-    if stored and folder.is_dir() and folder.resolve() != workspace.resolve():
-        raise UsageError(
-            f"the session {session} worked on {stored}, and this is {workspace}",
-            remedy=f"Go on with it there: hub run -C {shlex.quote(stored)} --resume {session} …",
-        )
 
 
 def _flag(key: str) -> str:

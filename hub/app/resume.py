@@ -1,6 +1,8 @@
 """Opens a stored session again: what its process left open is closed first, down the whole tree."""
 
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -9,6 +11,7 @@ from hub.app.old_jobs import LOST, OldJobs, accepted_report
 from hub.app.spending import Spending, spent
 from hub.core import events as ev
 from hub.core.conversation import Conversation
+from hub.core.errors import UsageError
 from hub.core.jobs import REPORT_OUTCOME, Failure, Report
 from hub.core.messages import ToolOutcome
 from hub.core.ports import Clock
@@ -139,3 +142,17 @@ def _nobody() -> Feed:
     feed = Feed()
     feed.abandon()
     return feed
+
+
+def require_same(stored: str, workspace: Path, session: str) -> None:
+    """Refuse to take what was said in one workspace to the roles and files of another.
+
+    Raises:
+        UsageError: the session's workspace still exists and is another one.
+    """
+    folder = Path(stored)
+    if stored and folder.is_dir() and folder.resolve() != workspace.resolve():
+        raise UsageError(
+            f"the session {session} worked on {stored}, and this is {workspace}",
+            remedy=f"Go on with it there: hub run -C {shlex.quote(stored)} --resume {session} …",
+        )
