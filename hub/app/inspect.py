@@ -19,6 +19,7 @@ from hub.app.servers import LazyServers
 from hub.app.setup import Setup, find_sources, load_book, load_setup, store_path
 from hub.catalog.cache import ListingCache
 from hub.catalog.catalog import Catalog, build_catalog
+from hub.config.keys import dotted
 from hub.config.layers import Loaded, load_settings
 from hub.config.offers import offers
 from hub.config.paths import tidied
@@ -29,8 +30,9 @@ from hub.config.trust_store import TrustStore
 from hub.core.clock import SystemClock
 from hub.core.events import Event
 from hub.core.servers import ServerSpec
-from hub.core.team import Role
-from hub.roles.check import Finding
+from hub.core.team import Origin, Role
+from hub.roles.finding import Finding
+from hub.roles.idle import idle_tools
 from hub.roles.load import RoleBook
 from hub.roles.matrix import Matrix, granted, matrix
 from hub.sessions.archive import SessionArchive
@@ -66,7 +68,16 @@ class Team(Struct, frozen=True):
     def check(self) -> list[Finding]:
         """Return what cannot work, what looks wrong, what deserves a look."""
         more = (name for names in self.others.values() for name in names)
-        return check_team(self.loaded, self.book, (*self.tools, *more))
+        found = check_team(self.loaded, self.book, (*self.tools, *more))
+        return [*found, *idle_tools(self.book, self.tools, self.others, self._place_of)]
+
+    def _place_of(self, server: str) -> Origin:
+        start = f"{dotted(('servers', server))}."
+        origins = self.loaded.origins
+        return next(
+            (leaf.origin for key, leaf in origins.items() if key.startswith(start)),
+            Origin("default"),
+        )
 
 
 class TrustState(Struct, frozen=True):

@@ -12,7 +12,8 @@ from hub.config.models import SCRIPT
 from hub.core.errors import ConfigError, RoleError
 from hub.core.ports import Model
 from hub.core.team import Role
-from hub.roles.check import Finding, check, check_edges, check_tools, require
+from hub.roles.check import check, check_edges, check_tools, require
+from hub.roles.finding import Finding
 from hub.roles.load import RoleBook
 from hub.roles.paths import routes
 from hub.roles.rules import dead_rules, rules_of

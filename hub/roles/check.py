@@ -1,34 +1,20 @@
 """The static check of a team: what cannot work, what looks wrong, what deserves a look. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct
-
-from hub.config.keys import KeyPath
 from hub.config.problems import Problem, fault, nearest
 from hub.core.errors import RoleError
 from hub.core.limits import Limits
-from hub.core.team import Origin, Role, matches_any
+from hub.core.team import Role, matches_any
 from hub.roles import paths
+from hub.roles.escalation import WRITERS, escalations
+from hub.roles.finding import Finding, Severity, along
 from hub.roles.load import RoleBook
 from hub.roles.matrix import granted
 from hub.roles.rules import HUB_TOOLS, dead_rules, rules_of
 
-Severity = Literal["error", "warning", "info"]
-
-WRITERS = frozenset({"files__write", "files__edit", "shell__run"})
-"""Bundled tools that change files or run programs."""
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
-
-
-class Finding(Struct, frozen=True):
-    """One thing that the check found."""
-
-    severity: Severity
-    role: str
-    message: str
-    origin: Origin
 
 
 def check(
@@ -50,7 +36,10 @@ def check(
         *(
             finding
             for role in book.roles.values()
-            for finding in check_tools(book, role, tool_names)
+            for finding in (
+                *check_tools(book, role, tool_names),
+                *check_narrowing(book, role, tool_names),
+            )
         ),
         *(
             Finding("warning", role.name, words, rule.origin)
@@ -60,7 +49,7 @@ def check(
         *(finding for role in book.roles.values() if schemas for finding in _schema(book, role)),
         *_cycles(book),
         *_unreachable(book),
-        *_escalations(book, tool_names, writers),
+        *escalations(book, tool_names, writers),
     ]
     return sorted(found, key=lambda finding: _ORDER.index(finding.severity))
 
@@ -97,6 +86,28 @@ def check_tools(book: RoleBook, role: Role, tool_names: Collection[str]) -> Iter
     if role.tools and not granted(role, tool_names) and _has_any(role, tool_names):
         text = "its disallowed_tools leave it no tool at all"
         yield Finding("error", role.name, text, book.place(role.name, ("disallowed_tools",)))
+
+
+def check_narrowing(book: RoleBook, role: Role, tool_names: Collection[str]) -> Iterator[Finding]:
+    """Check the tools of one role's edges: they have to match, and to leave the child something."""
+    servers = {name.partition("__")[0] for name in tool_names}
+    for number, edge in enumerate(role.dispatch):
+        for index, pattern in enumerate(edge.tools):
+            if pattern in HUB_TOOLS or any(matches_any(name, (pattern,)) for name in tool_names):
+                continue
+            server = pattern.partition("__")[0]
+            absent = "__" in pattern and server not in servers and not set(server) & set("*?[")
+            text = f"the edge to {edge.role!r}: {pattern!r} matches no tool. "
+            advice = f"There is no server {server!r}." if absent else _near((pattern,), tool_names)
+            place = book.place(role.name, ("dispatch", number, "tools", index))
+            severity: Severity = "info" if absent else "warning"
+            yield Finding(severity, role.name, f"{text}{advice}".strip(), place)
+        child = book.roles.get(edge.role)
+        own = [] if child is None else granted(child, tool_names)
+        if edge.tools and own and not any(matches_any(name, edge.tools) for name in own):
+            text = f"the edge to {edge.role!r} leaves it no tool at all"
+            place = book.place(role.name, ("dispatch", number, "tools"))
+            yield Finding("error", role.name, text, place)
 
 
 def require(findings: Sequence[Finding]) -> None:
@@ -151,9 +162,12 @@ def _cycles(book: RoleBook) -> Iterator[Finding]:
     for cycle in paths.cycles(book.roles):
         depth = min(book.roles[name].limits.depth for name in cycle)
         severity: Severity = "info" if depth <= Limits().depth else "warning"
-        way = " → ".join((*cycle, cycle[0]))
-        text = f"it can dispatch back to itself: {way}; only the depth limit of {depth} ends that"
-        yield Finding(severity, cycle[0], text, _first_edge(book, cycle[0], (*cycle, cycle[0])[1]))
+        round_way = (*cycle, cycle[0])
+        text = (
+            f"it can dispatch back to itself: {' → '.join(round_way)}; "
+            f"only the depth limit of {depth} ends that"
+        )
+        yield along(severity, book, round_way, text)
 
 
 def _unreachable(book: RoleBook) -> Iterator[Finding]:
@@ -163,28 +177,3 @@ def _unreachable(book: RoleBook) -> Iterator[Finding]:
         if role.name not in reached:
             text = "nobody can start it: it is not user-facing, and no edge leads to it"
             yield Finding("warning", role.name, text, role.origin)
-
-
-def _escalations(
-    book: RoleBook, tool_names: Collection[str], writers: Collection[str]
-) -> Iterator[Finding]:
-    writing = {
-        role.name: [name for name in granted(role, tool_names) if name in writers]
-        for role in book.roles.values()
-    }
-    for role in book.roles.values():
-        if writing[role.name]:
-            continue
-        for target, way in paths.routes(book.roles, role.name).items():
-            if writing.get(target):
-                text = (
-                    f"it has no tool that changes anything, but reaches one that has "
-                    f"({', '.join(writing[target])}): {' → '.join(way)}"
-                )
-                yield Finding("info", role.name, text, _first_edge(book, role.name, way[1]))
-
-
-def _first_edge(book: RoleBook, role: str, target: str) -> Origin:
-    edges = [edge.role for edge in book.roles[role].dispatch]
-    key: KeyPath = ("dispatch", edges.index(target))
-    return book.place(role, key)

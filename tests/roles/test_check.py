@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from hub.core.errors import RoleError
-from hub.roles.check import Finding, check, require
+from hub.core.team import Origin
+from hub.roles.check import check, require
+from hub.roles.finding import Finding
+from hub.roles.idle import idle_tools
 from hub.roles.load import RoleBook
 from hub.roles.paths import cycles, routes
 
@@ -169,3 +172,77 @@ def test_routes_and_cycles_are_shortest_and_complete(team: Team) -> None:
     ).roles
     assert routes(roles, "a") == {"b": ("a", "b"), "c": ("a", "c"), "d": ("a", "b", "d")}
     assert cycles(roles) == [("d",)]
+
+
+def test_the_narrowing_of_an_edge_is_checked(team: Team, tool_names: Names) -> None:
+    """A pattern that matches nothing is a warning; a child without any tool is an error (A55)."""
+    book = team(
+        lead="user_facing: true\ndispatch:\n  - role: hand\n    tools: [files__wirte, files__edit]\n"
+        "  - role: eye\n    tools:\n      - shell__run",
+        hand="tools: [files__edit]",
+        eye="tools: [files__read]",
+    )
+    error, warning = check(book, tool_names)
+    assert (error.severity, error.origin.line) == ("error", 7)
+    assert error.message == "the edge to 'eye' leaves it no tool at all"
+    assert (warning.severity, warning.origin.line) == ("warning", 6)
+    assert "Did you mean 'files__write'?" in warning.message
+
+
+def test_an_edge_that_narrows_is_no_way_to_more(team: Team, tool_names: Names) -> None:
+    """The writer can only read when it is dispatched like that, and so can those below it."""
+    narrow = "dispatch: [{role: hand, tools: [files__read]}]"
+    book = team(
+        boss=f"user_facing: true\ntools: [files__read]\n{narrow}",
+        hand="tools: ['files__*']\ndispatch: [finger]",
+        finger="tools: ['files__*']",
+    )
+    assert check(book, tool_names) == []
+
+
+def test_a_way_is_told_with_all_its_edges(team: Team, tool_names: Names) -> None:
+    """Path and places, for people and as JSON."""
+    book = team(
+        boss="user_facing: true\ntools: [files__read]\ndispatch: [middle]",
+        middle="tools: [files__read]\ndispatch:\n  - hand",
+        hand="tools: [files__edit]",
+    )
+    found = next(f for f in check(book, tool_names) if f.role == "boss")
+    assert found.path == ("boss", "middle", "hand")
+    told = found.as_dict()
+    assert [edge.rpartition("/")[2] for edge in told["edges"]] == ["boss.md:4", "middle.md:4"]
+    assert (told["file"], told["line"]) == (found.origin.path, 4)
+
+
+def test_an_acceptance_that_runs_what_its_role_may_only_write_is_told(
+    team: Team, tool_names: Names
+) -> None:
+    """Whoever writes a test decides what is run; a role with a shell has no less already."""
+    accepted = "acceptance: {command: pytest -q}"
+    book = team(
+        a=f"user_facing: true\ntools: [files__edit]\n{accepted}",
+        b=f"user_facing: true\ntools: [files__edit, shell__run]\n{accepted}",
+        c=f"user_facing: true\ntools: [files__read]\n{accepted}",
+    )
+    found = only(check(book, tool_names))
+    assert (found.role, found.severity, found.origin.line) == ("a", "info", 4)
+    assert "'pytest -q'" in found.message
+
+
+def test_tools_that_no_role_comes_to_are_told_by_server(team: Team) -> None:
+    """Those of roles that nobody can start count as well, and so does what an edge takes away."""
+    book = team(
+        lead="user_facing: true\ntools: [a__one]\ndispatch: [{role: hand, tools: ['b__*']}]",
+        hand="tools: ['a__*', 'b__one']",
+        lost="tools: ['*']",
+    )
+    tools = ("a__one", "a__two", "b__one", "b__two", "c__new")
+    found = list(idle_tools(book, tools, {"c__new": ("c__old",)}, lambda name: Origin(name)))
+    assert [(f.severity, f.role, f.origin.layer) for f in found] == [
+        ("info", "", "a"),
+        ("info", "", "b"),
+        ("info", "", "c"),
+    ]
+    assert [f.message.rpartition(": ")[2] for f in found] == ["a__two", "b__two", "c__new"]
+    speaks = team(lead="user_facing: true\ntools: ['a__*', 'b__*', c__old]")
+    assert not list(idle_tools(speaks, tools, {"c__new": ("c__old",)}, lambda name: Origin(name)))
