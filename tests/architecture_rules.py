@@ -20,6 +20,7 @@ ALL_PARTS = frozenset({
     "engine",
     "dispatch",
     "results",
+    "worktrees",
 })
 """What stands between ``core`` and ``app``; a part imports ``core`` and itself."""
 
@@ -42,6 +43,8 @@ EDGES = {
     ("pipeline", "hooks"): "the path runs the hooks around a call",
     ("connections", "config"): "tokens are written like the other private files of the user",
     ("pins", "config"): "records are written like the other private files of the user",
+    ("worktrees", "config"): "records are written like the other private files of the user",
+    ("worktrees", "sessions"): "a work tree names its process as a lease does",
     ("roles", "config"): "a role file is read, located and complained of like a settings file",
     ("testing", "models"): "the scripted model server speaks the script language of models",
 }

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from hub.core import events as ev
+from hub.core.changes import Changes
 from hub.core.jobs import Failure, JobResult, Report
 from hub.core.messages import ToolOutcome, Usage
 from hub.dispatch.board import Entry
@@ -48,9 +51,11 @@ class OldJobs:
         """Those that have no end."""
         return [job for job in self._started.values() if job.job not in self._results]
 
-    def settle(self, job: ev.JobStarted, child: Sequence[ev.AnyEvent]) -> ev.JobDone:
+    def settle(
+        self, job: ev.JobStarted, child: Sequence[ev.AnyEvent], changes: Changes | None = None
+    ) -> ev.JobDone:
         """End a job by what its child's log says: with its report if it had come so far."""
-        result = _result_of(job, child)
+        result = replace(_result_of(job, child), changes=changes)
         self._results[job.job] = result.as_dict()
         return ev.JobDone(
             job=job.job,

@@ -16,6 +16,7 @@ from hub.app.desk import desk_for, root_of, shelf_for
 from hub.app.faults import one_fault
 from hub.app.fork import fork
 from hub.app.hub import Hub, News
+from hub.app.isolation import Isolation, changes_of, recovered
 from hub.app.live import LiveCatalog
 from hub.app.options import InitInfo, NobodyToAsk, RunOptions
 from hub.app.pinned import held_parts, held_problems, pin_store, tell_held_back
@@ -57,6 +58,8 @@ from hub.pipeline.arguments import schema_errors
 from hub.results.shelf import TreeShelf
 from hub.roles.matrix import grant_for
 from hub.sessions.store import SqliteStore
+from hub.worktrees.making import Maker
+from hub.worktrees.records import Records
 
 _EFFECTS: Mapping[str, Effect] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 
@@ -87,7 +90,8 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         UsageError: the workspace, the settings, the roles or the session to resume are wrong.
         StoreError: the session store cannot be used.
     """
-    start = _start(options or RunOptions())
+    options = options or RunOptions()
+    start = _start(options, await recovered(options.env))
     clock = SystemClock()
     models = Models(clock)
     news = News()
@@ -123,7 +127,7 @@ async def open_hub(options: RunOptions | None = None) -> AsyncIterator[Hub]:
         start.store.close()
 
 
-def _start(options: RunOptions) -> _Start:
+def _start(options: RunOptions, records: Records) -> _Start:
     environ = os.environ if options.env is None else options.env
     flags = dict(options.flags)
     flags |= {"model": options.model, "permissions.mode": options.mode}
@@ -158,7 +162,7 @@ def _start(options: RunOptions) -> _Start:
     try:
         store.hold(info.id)
         shelf = shelf_for(setup.loaded, root_of(store, info.id))
-        stored = reopen(store, info.id, SystemClock(), shelf)
+        stored = reopen(store, info.id, SystemClock(), shelf, changes_of(records))
     except BaseException:
         store.close()
         raise
@@ -203,6 +207,7 @@ async def _hub(
         profile_for=models_of.profile,
         derive=deriver(start.mode),
         reporting=Reporting(schema_errors, acceptance_commands(loaded.sources.environ).run),
+        isolation=Isolation(Maker(loaded.sources.paths.state, loaded.sources.environ), servers),
         release=servers.release,
         desk=desk_for(loaded, start.shelf, catalog.tools, news.ailment),
         bundled=bundled_servers(loaded),

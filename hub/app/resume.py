@@ -1,7 +1,7 @@
 """Opens a stored session again: what its process left open is closed first, down the whole tree."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hub.app.old_jobs import LOST, OldJobs, accepted_report
 from hub.app.spending import Spending, spent
 from hub.core import events as ev
+from hub.core.changes import Changes
 from hub.core.conversation import Conversation
 from hub.core.errors import UsageError
 from hub.core.jobs import REPORT_OUTCOME, Failure, Report
@@ -42,11 +43,18 @@ class Stored(Struct):
     """What in the log could not be read or was not legal."""
 
 
-def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> Stored:
+def reopen(
+    store: SessionArchive,
+    session: str,
+    clock: Clock,
+    shelf: Shelf,
+    changes_of: Callable[[str], Changes | None] = lambda job: None,
+) -> Stored:
     """Close what a stored session has left open, and return it.
 
     Every open call gets one result, every open job and turn one end with the outcome ``lost``, and
     so do the sessions of the jobs. A session that was ended in order is not touched.
+    ``changes_of`` tells what is kept of a job's changes.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -55,20 +63,11 @@ def reopen(store: SessionArchive, session: str, clock: Clock, shelf: Shelf) -> S
     conversation = Conversation(log.events)
     agent = next((event.agent for event in log.events if event.agent), "")
     turn = max((event.turn for event in log.events), default=0)
-    journal = SessionJournal(
-        store=store,
-        feed=_nobody(),
-        clock=clock,
-        session=session,
-        agent=agent,
-        conversation=conversation,
-        seq=log.last_seq,
-        turn=turn,
-    )
+    journal = _writer(store, clock, session, agent, Stored(conversation, log.last_seq, turn, 0))
     jobs = OldJobs(log.events)
     for job in jobs.open:
-        _settle_child(store, job, clock, shelf)
-        journal.note(jobs.settle(job, store.read(job.child).events))
+        _settle_child(store, job, clock, shelf, changes_of)
+        journal.note(jobs.settle(job, store.read(job.child).events, changes_of(job.job)))
     unsettled = conversation.unsettled()
     for call, started in unsettled:
         outcome, job_id = jobs.outcome(call.id) or (_lost_call(started=started), "")
@@ -95,22 +94,19 @@ def _loaded(events: Iterable[ev.AnyEvent]) -> list[str]:
     return [name for names in loaded for name in names]
 
 
-def _settle_child(store: SessionArchive, job: ev.JobStarted, clock: Clock, shelf: Shelf) -> None:
+def _settle_child(
+    store: SessionArchive,
+    job: ev.JobStarted,
+    clock: Clock,
+    shelf: Shelf,
+    changes_of: Callable[[str], Changes | None],
+) -> None:
     child = store.read(job.child)
     if not child.events or isinstance(child.events[-1], ev.SessionDone):
         return
-    stored = reopen(store, job.child, clock, shelf)
+    stored = reopen(store, job.child, clock, shelf, changes_of)
     report = accepted_report(child.events)
-    journal = SessionJournal(
-        store=store,
-        feed=_nobody(),
-        clock=clock,
-        session=job.child,
-        agent=job.child_agent,
-        conversation=stored.conversation,
-        seq=stored.seq,
-        turn=stored.turn,
-    )
+    journal = _writer(store, clock, job.child, job.child_agent, stored)
     journal.note(ev.SessionDone(outcome=REPORT_OUTCOME[report.status] if report else "lost"))
 
 
@@ -135,6 +131,22 @@ def _turn_is_open(events: Iterable[ev.AnyEvent]) -> bool:
         if isinstance(event, ev.TurnStarted | ev.TurnDone):
             is_open = isinstance(event, ev.TurnStarted)
     return is_open
+
+
+def _writer(
+    store: SessionArchive, clock: Clock, session: str, agent: str, stored: Stored
+) -> SessionJournal:
+    """Return the way to write on in a session that has come so far."""
+    return SessionJournal(
+        store=store,
+        feed=_nobody(),
+        clock=clock,
+        session=session,
+        agent=agent,
+        conversation=stored.conversation,
+        seq=stored.seq,
+        turn=stored.turn,
+    )
 
 
 def _nobody() -> Feed:

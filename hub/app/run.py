@@ -1,6 +1,7 @@
 """One run: what all agents of a tree share, and how a role becomes an agent."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from msgspec import Struct, field
 
 from hub.app.asking import AtWork
 from hub.app.desk import Desk, Seating
+from hub.app.isolation import Isolation, place_of
 from hub.app.policies import policy_of
 from hub.app.reporting import Reporting, report_duty
 from hub.app.views import fitted, view
@@ -71,6 +73,8 @@ class Seat(Struct):
     """The way to the parent; None for a root."""
     left: list[Entry] = field(default_factory=list)
     """Results of jobs that an earlier process could not tell the agent."""
+    workspace: Path | None = None
+    """Where it works; None is the run's workspace."""
 
 
 class Run(Struct):
@@ -90,6 +94,8 @@ class Run(Struct):
     derive: DeriveGrant
     reporting: Reporting
     desk: Desk
+    isolation: Isolation
+    """Gives jobs work trees of their own."""
     release: Callable[[str], None] = lambda agent: None
     """Ends what servers keep for an agent, told by its path when its work is over."""
     bundled: frozenset[str] = frozenset()
@@ -113,7 +119,7 @@ class Run(Struct):
             seat, journal, board, lambda: seating.offer.load(tool.spec.name for tool in later)
         )
         later = job_tools(dispatcher, self.clock) if seat.role.dispatch else []
-        report = self.reporting.tool(seat.role, seat.job, self.workspace, journal, board)
+        report = self.reporting.tool(seat.role, seat.job, self._folder(seat), journal, board)
         tools = self._tools(seat, dispatcher, report)
         seating = self.desk.seating(
             tools,
@@ -166,7 +172,12 @@ class Run(Struct):
             turn=seat.turn,
         )
 
-    async def run_child(self, job: Job, link: ParentLink, denials: Denials) -> TurnResult:
+    def _folder(self, seat: Seat) -> Path:
+        return seat.workspace or self.workspace
+
+    async def run_child(
+        self, job: Job, link: ParentLink, denials: Denials, workspace: Path
+    ) -> TurnResult:
         """Run a dispatched job in a session of its own, to its end."""
         role = self.roles[job.role]
         seat = Seat(
@@ -180,6 +191,7 @@ class Run(Struct):
             denials=Denials(denials),
             job=job,
             link=link,
+            workspace=workspace,
         )
         try:
             agent = self.agent(seat, final=True)
@@ -189,7 +201,8 @@ class Run(Struct):
         self.open_session(seat, agent)
         result: TurnResult | None = None
         try:
-            result = await run_turn(agent, task_message(job.task, job.context, job.files))
+            place = place_of(job, workspace)
+            result = await run_turn(agent, task_message(job.task, job.context, job.files, place))
         finally:
             outcome = "cancelled" if result is None else result.outcome
             self.release(seat.path)
@@ -207,7 +220,7 @@ class Run(Struct):
             ev.SessionStarted(
                 role=seat.role.name,
                 model=agent.model.name,
-                workspace=str(self.workspace),
+                workspace=str(self._folder(seat)),
                 parent=parent,
                 job=seat.job.id if seat.job else "",
                 depth=seat.depth,
@@ -259,13 +272,15 @@ class Run(Struct):
             session=seat.session,
             agent=seat.path,
             depth=seat.depth,
-            workspace=self.workspace,
+            workspace=self._folder(seat),
             roles=self.roles,
             derive=self.derive,
+            no_isolation=self.isolation.refusal,
         )
 
         async def run_child(job: Job, link: ParentLink) -> TurnResult:
-            return await self.run_child(job, link, seat.denials)
+            work = partial(self.run_child, job, link, seat.denials)
+            return await self.isolation.run(job, parent.workspace, work)
 
         return Dispatcher(
             parent,

@@ -39,6 +39,10 @@ class Pool(Servers, Protocol):
         """End what was kept for one agent."""
         ...
 
+    async def leave(self, agent: str) -> None:
+        """End every server over the workspace that an agent had to itself."""
+        ...
+
 
 class LazyServers:
     """The Servers port: imports and opens the pool when it is first asked for."""
@@ -79,6 +83,7 @@ class LazyServers:
         self._ready = anyio.Event()
         self._stop = anyio.Event()
         self._pool: Pool | None = None
+        self._homes: dict[str, Path] = {}
         self.cache = cache or ListingCache(None)
         """What the servers listed the last time."""
         self.cached: tuple[ServerSpec, ...] = ()
@@ -106,6 +111,7 @@ class LazyServers:
                     answers=self._answers,
                     idempotent=self._repeatable,
                     pins=self.pins,
+                    homes=self._homes,
                 ),
             ) as pool:
                 self._pool = pool
@@ -187,6 +193,15 @@ class LazyServers:
         """End the processes and sessions that were kept for one agent, whose work is over."""
         if self._pool is not None:
             self._pool.release(agent)
+
+    def enter(self, agent: str, workspace: Path) -> None:
+        """Let an agent, and everybody below it, work in a folder of its own."""
+        self._homes[agent] = workspace
+
+    async def leave(self, agent: str) -> None:
+        """End the servers over the folder of an agent; its calls are refused from now on."""
+        if self._pool is not None:
+            await self._pool.leave(agent)
 
     async def read_resource(self, server: str, uri: str) -> tuple[dict[str, Any], ...]:
         """Return the contents of a resource, starting its server if need be.
