@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hub.config.paths import find_paths
@@ -52,6 +52,8 @@ class Isolation(Struct):
 
     maker: Maker
     homes: Homes
+    saved: dict[str, Changes] = field(default_factory=dict)
+    """What jobs have changed that have ended, by their ids."""
 
     def refusal(self, workspace: Path) -> str:
         """Say why a child cannot have a work tree of its own; empty when it may."""
@@ -72,8 +74,8 @@ class Isolation(Struct):
             result = await work(made.working_folder)
         finally:
             with anyio.CancelScope(shield=True):
-                changes = await self._saved(made, result)
-        return replace(result, changes=changes)
+                self.saved[job.id] = await self._saved(made, result)
+        return replace(result, changes=self.saved.pop(job.id))
 
     async def _made(self, job: Job, workspace: Path) -> Record | TurnResult:
         """Make the work tree of a job, or say how the job ended without one."""

@@ -276,6 +276,7 @@ class Run(Struct):
             roles=self.roles,
             derive=self.derive,
             no_isolation=self.isolation.refusal,
+            changes_of=self.isolation.saved.get,
         )
 
         async def run_child(job: Job, link: ParentLink) -> TurnResult:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hub.core.acceptance import KINDS, Acceptance
 from hub.core.cancel import CancelToken
+from hub.core.changes import Changes
 from hub.core.ids import new_id
 from hub.core.jobs import Job
 from hub.core.ledger import Ledger
@@ -43,6 +44,8 @@ class Parent(Struct, frozen=True):
     derive: DeriveGrant
     no_isolation: Callable[[Path], str] = lambda workspace: ""
     """Says why a child cannot have a work tree of its own; empty when it may."""
+    changes_of: Callable[[str], Changes | None] = lambda job: None
+    """Tells what was saved of a job that was stopped from outside."""
 
 
 class Refusal(Exception):

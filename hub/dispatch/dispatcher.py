@@ -131,6 +131,8 @@ class Dispatcher:
             place.give()
             elapsed = round((self._clock.monotonic() - started) * 1000)
             result = _job_result(job, turn, elapsed)
+            if turn is None and job.isolated:
+                result = replace(result, changes=self._parent.changes_of(job.id))
             self._denials.add(*result.denied_calls)
             self._journal.note(_job_done(job, result))
             job.cancel.close()
