@@ -1,23 +1,21 @@
 """``hub roles``: who there is, who may do what, and whether that can work."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
-from hub.app.inspect import Team, load_team, load_whole_team
+from hub.app.inspect import Team, load_team
 from hub.cli.examples import examples
-from hub.cli.layout import Colour, columns, facts, marked, painted, paragraph, show
+from hub.cli.layout import columns, facts, painted, paragraph, show
 from hub.cli.options import Directory, StrictMcp, TeamFolder
-from hub.core.outcomes import EXIT_USAGE
+from hub.cli.team.check import check_roles
+from hub.cli.team.matrix import show_matrix
+from hub.cli.team.new import create_role
 from hub.core.team import Edge, Role
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-
-COLOURS: dict[str, Colour] = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 @app.callback(epilog=examples("hub roles list", "hub roles matrix -C ../site"))
@@ -67,57 +65,15 @@ def show_role(
     show(["", painted("instructions", "bold"), *paragraph(role.instructions, indent="  ")])
 
 
-@app.command("check", epilog=examples("hub roles check", "hub roles check --team examples/survey"))
-def check_roles(
-    *,
-    directory: Directory = Path(),
-    team_folder: TeamFolder = None,
-    strict_mcp: StrictMcp = None,
-) -> None:
-    """Check the team: dead patterns, missing roles, cycles, ways to more rights."""
-    team = anyio.run(partial(load_whole_team, directory, team=team_folder, strict_mcp=strict_mcp))
-    findings = team.check()
-    for finding in findings:
-        whose = f"role {finding.role!r}" if finding.role else "settings"
-        text = f"{whose}: {finding.message}"
-        show(marked(f"{finding.severity}:", COLOURS[finding.severity], text))
-        show(paragraph(str(finding.origin), indent="  at "))
-    for note in (*team.book.notes, *team.problems):
-        show(paragraph(f"note: {note}"))
-    errors = sum(finding.severity == "error" for finding in findings)
-    show([
-        f"{len(team.book.roles)} roles, {errors} errors, {len(findings) - errors} other findings"
-    ])
-    raise typer.Exit(EXIT_USAGE if errors else 0)
-
-
-@app.command("matrix", epilog=examples("hub roles matrix"))
-def show_matrix(
-    *,
-    directory: Directory = Path(),
-    team_folder: TeamFolder = None,
-    strict_mcp: StrictMcp = None,
-) -> None:
-    """Draw who may dispatch to whom, and who may use which tool."""
-    team = anyio.run(partial(load_whole_team, directory, team=team_folder, strict_mcp=strict_mcp))
-    matrix = team.matrix()
-    dispatching = [
-        (name, *(_edge(matrix.edges[name].get(target)) for target in matrix.roles), "")
-        for name in matrix.roles
-    ]
-    show(columns([("FROM \\ TO", *matrix.roles, ""), *dispatching]))
-    show(["", "A number is how many children run at once over that edge.", ""])
-    using = [
-        (tool, *("x" if tool in matrix.grants[name] else "." for name in matrix.roles), "")
-        for tool in matrix.tools
-    ]
-    show(columns([("TOOL \\ ROLE", *matrix.roles, ""), *using]))
-    for problem in team.problems:
-        show(paragraph(f"note: {problem}"))
-
-
-def _edge(edge: Edge | None) -> str:
-    return "." if edge is None else str(edge.max_parallel)
+app.command(
+    "check", epilog=examples("hub roles check", "hub roles check --team examples/survey --json")
+)(check_roles)
+app.command("matrix", epilog=examples("hub roles matrix", "hub roles matrix --svg team.svg"))(
+    show_matrix
+)
+app.command(
+    "new", epilog=examples("hub roles new scout", "hub roles new tester --from worker --user")
+)(create_role)
 
 
 def _model(team: Team, role: Role) -> str:
@@ -149,12 +105,23 @@ def _facts(team: Team, role: Role) -> list[tuple[str, str]]:
         ("ask", ", ".join(role.ask)),
         ("deny", ", ".join(role.deny)),
         ("dispatches to", ", ".join(_edge_words(edge) for edge in role.dispatch)),
+        ("accepted", _acceptance_words(role)),
         ("limits", ", ".join(f"{name} {value:g}" for name, value in bounds.items() if value)),
     ]
+
+
+def _acceptance_words(role: Role) -> str:
+    accepted = role.acceptance
+    if accepted.kind != "command":
+        return "" if accepted.kind == "none" else accepted.kind
+    if not accepted.command:
+        return "by a command that is withheld until the workspace is trusted"
+    return f"{accepted.command} (at most {accepted.timeout:g} s)"
 
 
 def _edge_words(edge: Edge) -> str:
     words = [f"{edge.max_parallel} at once"]
     words += [f"only {' '.join(edge.tools)}"] if edge.tools else []
     words += [f"{edge.tokens} tokens each"] if edge.tokens is not None else []
+    words += [f"${edge.usd:g} each"] if edge.usd is not None else []
     return f"{edge.role} ({', '.join(words)})"

@@ -177,15 +177,15 @@ def test_routes_and_cycles_are_shortest_and_complete(team: Team) -> None:
 def test_the_narrowing_of_an_edge_is_checked(team: Team, tool_names: Names) -> None:
     """A pattern that matches nothing is a warning; a child without any tool is an error (A55)."""
     book = team(
-        lead="user_facing: true\ndispatch:\n  - role: hand\n    tools: [files__wirte, files__edit]\n"
-        "  - role: eye\n    tools:\n      - shell__run",
+        lead="user_facing: true\ndispatch:\n  - role: hand\n    tools: [files__wirte, files__edit]"
+        "\n  - role: eye\n    tools:\n      - shell__run",
         hand="tools: [files__edit]",
         eye="tools: [files__read]",
     )
     error, warning = check(book, tool_names)
     assert (error.severity, error.origin.line) == ("error", 7)
     assert error.message == "the edge to 'eye' leaves it no tool at all"
-    assert (warning.severity, warning.origin.line) == ("warning", 6)
+    assert (warning.severity, warning.origin.line) == ("warning", 5)
     assert "Did you mean 'files__write'?" in warning.message
 
 

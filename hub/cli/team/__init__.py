@@ -1,0 +1,1 @@
+"""The commands of ``hub roles`` that look at a whole team or add to it."""
