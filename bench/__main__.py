@@ -13,6 +13,8 @@ from bench import (
     dispatching,
     fan_out,
     first_request,
+    gateway,
+    leftovers,
     recovery,
     scripted,
     search,
@@ -34,6 +36,8 @@ SUITES: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "scripted": scripted.measure,
     "search": search.measure,
     "catalog": catalog.measure,
+    "gateway": gateway.measure,
+    "leftovers": leftovers.measure,
 }
 
 

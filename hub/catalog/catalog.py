@@ -180,7 +180,10 @@ async def build_catalog(
     and is named in ``failed``. With ``patience``, one that is late is named in ``starting``.
     """
     known = {spec.name: cache.load(spec) for spec in specs}
-    asked = await gather([name for name in known if known[name] is None], servers, patience)
+    alone = not any(known[spec.name] for spec in specs if spec.transport != "memory")
+    asked = await gather(
+        [name for name in known if known[name] is None], servers, patience, alone=alone
+    )
     catalog = Catalog(failed=asked.failed, starting=asked.late)
     for spec in specs:
         fresh = asked.listings.get(spec.name)

@@ -17,7 +17,7 @@ MORE = 0.15
 LEAST_MORE = 0.25
 """Seconds that are waited for further answers at least."""
 SILENCE = 10
-"""How many times its patience the wait may take while nobody has answered."""
+"""How many times its patience the wait may take while nobody is known who has answered."""
 
 
 class Patience(Struct, frozen=True):
@@ -40,17 +40,27 @@ class Gathered(Struct):
 
 
 async def gather(
-    names: Sequence[str], servers: Servers, patience: Patience | None = None
+    names: Sequence[str],
+    servers: Servers,
+    patience: Patience | None = None,
+    *,
+    alone: bool = True,
 ) -> Gathered:
-    """Ask servers for their lists; without ``patience``, each is waited for to its own limit."""
-    gathering = _Gathering(names, servers, patience)
+    """Ask servers for their lists; without ``patience``, each is waited for to its own limit.
+
+    They are ``alone`` when nothing is known of any other server, so that silence is worth more.
+    """
+    gathering = _Gathering(names, servers, patience, alone=alone)
     return await gathering.run()
 
 
 class _Gathering:
-    def __init__(self, names: Sequence[str], servers: Servers, patience: Patience | None) -> None:
+    def __init__(
+        self, names: Sequence[str], servers: Servers, patience: Patience | None, *, alone: bool
+    ) -> None:
         self._servers = servers
         self._patience = patience
+        self._alone = alone
         self._found = Gathered(late=list(names))
         self._scope = anyio.CancelScope()
         self._begun = anyio.current_time()
@@ -84,7 +94,7 @@ class _Gathering:
         if all(name in patience.doubtful for name in self._found.late):
             seconds = 0.0
         elif self._latest is None:
-            seconds = patience.seconds * SILENCE
+            seconds = patience.seconds * (SILENCE if self._alone else 1)
         else:
             seconds = max(patience.seconds, self._latest + max(MORE * self._latest, LEAST_MORE))
         self._scope.deadline = self._begun + seconds

@@ -231,9 +231,9 @@ class CatalogSettings(Section):
     model gets the bundled tools, the hub's own, and ``tool_search``, which loads what it finds.
     ``null``: all tools are always sent."""
     patience: Seconds = 1.0
-    """Seconds that a run waits at least for servers whose tools are not known yet. Once some have
-    answered it starts without the others; while none has, it waits ten times as long. What comes
-    later joins the tools that are offered."""
+    """Seconds that a run waits at least for servers whose tools are not known yet. Once the tools
+    of some are known it starts without the others; before, it waits up to ten times as long. What
+    comes later joins the tools that are offered."""
 
 
 class ResultSettings(Section):

@@ -20,7 +20,7 @@ from hub.core.servers import ServerSpec
 FOLDER = "servers"
 LOG_LIMIT = 1024 * 1024
 """Bytes of a log after which it becomes the older of two."""
-A_WHILE = 5.0
+A_WHILE = 2.0
 """Seconds after which a start that came to nothing says something of the server."""
 ALIVE = ("starting", "warming", "connected", "idle")
 """States in which a hub has, or would have, a process or session of the server."""

@@ -45,6 +45,11 @@ async def test_while_nobody_has_answered_the_wait_is_longer():
         found = await gather(["mute", "broken"], Mixed(), Patience(0.03))
     assert 0.3 <= anyio.current_time() - begun < 2
     assert found.late == ["mute"]
+    begun = anyio.current_time()
+    with anyio.fail_after(5):
+        found = await gather(["mute", "broken"], Mixed(), Patience(0.1), alone=False)
+    assert 0.1 <= anyio.current_time() - begun < 0.9
+    assert found.late == ["mute"]
 
 
 async def test_the_wait_for_others_grows_with_what_the_slowest_answer_took():
