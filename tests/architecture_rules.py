@@ -94,6 +94,7 @@ QUICK_COMMANDS = (
     ("roles", "list"),
     ("roles", "show", "lead"),
     ("sessions", "list"),
+    ("jobs", "list"),
     ("config", "show"),
     ("trust", "--show"),
     ("mcp", "import"),

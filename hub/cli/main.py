@@ -18,6 +18,7 @@ from hub.version import __version__
 COMMANDS: Mapping[str, Entry] = MappingProxyType({
     "run": Entry("hub.cli.run", "Run a team on a task and print what it found.", "Work"),
     "sessions": Entry("hub.cli.sessions", "Look at what earlier runs did.", "Look"),
+    "jobs": Entry("hub.cli.jobs", "Look at jobs, and apply what they changed.", "Look"),
     "roles": Entry("hub.cli.roles", "Look at the team: who there is and who may do what.", "Look"),
     "mcp": Entry("hub.cli.mcp.table", "Plug in MCP servers, look at them, approve them.", "Set up"),
     "doctor": Entry("hub.cli.doctor", "Check that everything a run needs is in place.", "Set up"),

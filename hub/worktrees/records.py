@@ -58,6 +58,11 @@ class Record(Struct, frozen=True):
         return Changes(self.job, self.files, incomplete=self.incomplete)
 
     @property
+    def missing(self) -> str:
+        """What the patch lacks and where that is; empty when it has everything."""
+        return self.incomplete and f"the patch lacks something: {self.incomplete}; see {self.tree}"
+
+    @property
     def working_folder(self) -> Path:
         """The folder of the work tree that stands for the workspace."""
         return Path(self.tree) / self.prefix
