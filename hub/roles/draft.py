@@ -48,6 +48,7 @@ def _own(source: Role, lines: Mapping[KeyPath, int]) -> dict[str, Any]:
         "limits": limits,
         "report_schema": source.report_schema,
         "acceptance": command if accepted.command else accepted.kind,
+        "isolation": "worktree" if source.isolated else "",
     }
     absent: tuple[Any, ...] = (None, "", (), [], {}, False, "none", "command", ("*",))
     kept = {key: value for key, value in found.items() if value not in absent}
@@ -61,6 +62,7 @@ def _is_limit(key: KeyPath) -> bool:
 def _edge(edge: Edge) -> Any:
     bounds: dict[str, Any] = {"tokens": edge.tokens, "usd": edge.usd, "tools": edge.tools}
     bounds["max_parallel"] = edge.max_parallel if edge.max_parallel != 8 else None
+    bounds["isolation"] = "worktree" if edge.isolated else None
     given = {key: value for key, value in bounds.items() if value not in (None, ())}
     return {"role": edge.role, **given} if given else edge.role
 
@@ -95,6 +97,11 @@ _EXPLAINED: tuple[tuple[str, str, str], ...] = (
         "acceptance",
         "What has to hold before its report counts: none, attested, or a command.",
         '{command: "make test", timeout: 120}',
+    ),
+    (
+        "isolation",
+        "As a child it works in a git work tree of its own and returns a diff.",
+        "worktree",
     ),
 )
 """Each key with what it means and an example."""

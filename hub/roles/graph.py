@@ -81,6 +81,7 @@ def edge_words(edge: Edge) -> str:
     words = [f"{edge.max_parallel} at once"]
     words += [f"{short(edge.tokens)} tokens"] if edge.tokens is not None else []
     words += [f"${edge.usd:g}"] if edge.usd is not None else []
+    words += ["own work tree"] if edge.isolated else []
     words += [f"only {' '.join(edge.tools)}"] if edge.tools else []
     return _SEPARATOR.join(words)
 
@@ -142,6 +143,7 @@ def _by_server(
 
 def _bounds(role: Role) -> str:
     words = [f"mode {role.mode}"] if role.mode else []
+    words += ["own work tree"] if role.isolated else []
     if role.acceptance.kind != "none":
         words.append(f"accepted: {role.acceptance.command or role.acceptance.kind}")
     limits = role.limits

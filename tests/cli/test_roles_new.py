@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hub.cli.main import app
+from hub.roles.schema import RoleFile
 
 Hub = Callable[..., Result]
 
@@ -48,7 +49,7 @@ def test_a_new_role_is_commented_passes_the_check_and_says_what_to_do_next(
     assert "add scout under 'dispatch'" in result.stdout
     assert "hub roles check" in result.stdout
     text = path.read_text(encoding="utf-8")
-    for key in ("model", "tools", "dispatch", "limits", "report_schema", "acceptance"):
+    for key in RoleFile.model_fields.keys() - {"instructions"}:
         assert f"{key}: " in text
     assert hub("roles", "check").exit_code == 0
     assert "files__read" in hub("roles", "show", "scout").stdout
@@ -80,11 +81,13 @@ def test_a_copy_keeps_bounds_rules_acceptance_and_odd_words(hub: Hub, project: P
             "permissions": {"mode": "plan", "deny": ["shell__*"]},
             "limits": {"steps": 7},
             "acceptance": "attested",
+            "isolation": "worktree",
             "instructions": "Do: it.\n---\nAnd that.",
         }),
         encoding="utf-8",
     )
     assert hub("roles", "new", "two", "--from", "one").exit_code == 0
+    assert 'isolation: "worktree"' in (roles(project) / "two.md").read_text(encoding="utf-8")
     shown = hub("roles", "show", "two").stdout
     for words in (
         "yes: {no} # \u00fc \u2713",

@@ -9,10 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
+from hub.app.old_jobs import OldJobs, accepted_report
 from hub.app.reporting import acceptance_commands
+from hub.core import events as ev
 from hub.core.acceptance import Acceptance
 from hub.dispatch.commands import TAIL, Commands
 from hub.testing.serving import serve_model
+from tests.repositories import repository
 from tests.teams import (
     LIMIT,
     agents,
@@ -332,3 +335,48 @@ async def test_files_of_a_report_are_looked_up_and_their_versions_recorded(
     assert submitted.files_missing == found["files_missing"]
     [accepted] = of_type(events, "tool.result", "lead/helper#1")
     assert "gone.txt" in accepted.text
+
+
+async def test_an_isolated_child_is_accepted_in_its_own_work_tree(tmp_path: Path) -> None:
+    """Its command sees what it wrote, its files are looked up there, and no one else's folder."""
+    workspace = repository(tmp_path / "work", a__txt="alpha\n")
+    write = {"tool": "shell__run", "args": {"command": "echo new > made.txt"}}
+    result, events = await run(
+        tmp_path,
+        workspace,
+        {"command": "cat made.txt"},
+        say(write),
+        say(report(files=["made.txt"])),
+        fields={"isolation": "worktree"},
+    )
+    assert result["outcome"] == "done"
+    assert told(events)["acceptance"]["output_tail"] == "new\n"
+    assert [file["path"] for file in told(events)["file_versions"]] == ["made.txt"]
+    assert not (workspace / "made.txt").exists()
+
+
+def test_a_stored_report_counts_only_if_it_was_accepted() -> None:
+    """After a crash a refused one is not taken for the result; a job that failed keeps it."""
+    given = {"status": "success", "summary": "early", "files": ["a"]}
+    verdict = {"kind": "command", "passed": False, "exit_code": 1}
+    refused = ev.ReportSubmitted(valid=True, report=given, accepted=False, acceptance=verdict)
+    assert accepted_report([refused]) is None
+    later = ev.ReportSubmitted(
+        valid=True,
+        report={**given, "summary": "now"},
+        acceptance={"kind": "command", "passed": True, "exit_code": 0},
+        files=[{"path": "a", "size": 1, "mtime": 2.0, "sha256": "x"}],
+    )
+    found = accepted_report([refused, later])
+    assert found is not None
+    assert found.summary == "now"
+    assert found.checked.as_dict()["acceptance"]["passed"] is True
+    assert found.checked.as_dict()["file_versions"][0]["sha256"] == "x"
+    job = ev.JobStarted(
+        job="j", role="r", task="t", call_id="c", child="s", child_agent="a/r#1", depth=1
+    )
+    end = ev.TurnDone(outcome="failed", stop_reason="reported", text="early")
+    done = OldJobs([job]).settle(job, [refused, end])
+    assert done.outcome == "failed"
+    assert done.result["accepted"] is False
+    assert done.result["report"]["summary"] == "early"

@@ -102,6 +102,7 @@ def _bounds(edge: Edge) -> dict[str, object]:
         "tools": list(edge.tools),
         "tokens": edge.tokens,
         "usd": edge.usd,
+        "isolated": edge.isolated,
     }
 
 
