@@ -7,11 +7,15 @@ from pathlib import Path
 import anyio
 import pytest
 
+from hub.app.inspect import trust, trust_state
 from hub.app.open import open_hub
 from hub.app.options import RunOptions
 from hub.app.setup import Setup, find_sources, load_setup
 from hub.config.models import model_spec
 from hub.core.errors import ConfigError, HubError
+from hub.core.events import AnyEvent
+from hub.testing.serving import serve_model
+from tests.teams import agents, ask, dispatch, of_type, report, team
 
 SCRIPT = """\
 script: 1
@@ -146,3 +150,50 @@ def test_a_variable_in_the_instructions_of_a_role_stays_a_word(clone: Clone) -> 
     """Instructions are sent, so nothing is put into them."""
     clone.write("roles/x.md", "---\nname: x\n---\nSay ${env:HOME} and ${HOME}.")
     assert clone.setup().book.get("x").instructions == "Say ${env:HOME} and ${HOME}."
+
+
+ACCEPTING = '---\nuser_facing: true\nacceptance: {command: "touch ran", timeout: 5}\n---\nHi.'
+
+
+def test_a_clone_cannot_run_a_command_by_the_acceptance_of_its_roles(clone: Clone) -> None:
+    """The command is withheld and told; the kind stays, so that nothing seems to be accepted."""
+    clone.write("roles/lead.md", ACCEPTING)
+    clone.write("roles/other.md", "---\nacceptance: attested\n---\nHi.")
+    setup = clone.setup()
+    assert asked(setup) == [("role", "lead")]
+    assert "touch ran" in str(setup.withheld[0])
+    withheld = setup.book.get("lead").acceptance
+    assert (withheld.kind, withheld.command) == ("command", "")
+    assert setup.book.get("other").acceptance.kind == "attested"
+
+
+def test_a_trusted_acceptance_asks_again_when_it_changes(clone: Clone) -> None:
+    """Command and time are part of what was agreed to."""
+    clone.write("roles/lead.md", ACCEPTING)
+    trust(trust_state(clone.path, environ=clone.environ), environ=clone.environ)
+    assert clone.setup().book.get("lead").acceptance.command == "touch ran"
+    clone.write("roles/lead.md", ACCEPTING.replace("touch ran", "touch gone"))
+    assert asked(clone.setup()) == [("role", "lead")]
+    clone.write("roles/lead.md", ACCEPTING.replace("timeout: 5", "timeout: 50"))
+    assert asked(clone.setup()) == [("role", "lead")]
+
+
+def test_a_withheld_command_is_not_run_and_the_parent_is_told(clone: Clone) -> None:
+    """Even in the mode bypass."""
+    clone.write("roles/boss.md", "---\nuser_facing: true\ndispatch: [lead]\n---\nI am boss.")
+    clone.write("roles/lead.md", ACCEPTING.replace("Hi.", "I am lead."))
+    script = agents(
+        boss=[{"calls": [dispatch("lead")]}, {"text": "ok"}], lead=[{"calls": [report()]}]
+    )
+
+    async def go() -> list[AnyEvent]:
+        async with serve_model(script) as server:
+            async with team(server, clone.path, clone.home, role="boss") as hub:
+                _, events = await ask(hub, "go")
+        return events
+
+    [job] = of_type(anyio.run(go), "job.done")
+    assert job.outcome == "done"
+    assert job.result["accepted"] is None
+    assert "not run: it is withheld" in job.result["acceptance"]["reason"]
+    assert not (clone.path / "ran").exists()
