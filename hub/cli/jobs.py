@@ -141,7 +141,7 @@ def apply(job: JobId, *, directory: Elsewhere = None, as_json: AsJson = False) -
 @app.command(epilog=examples("hub jobs drop j-01k3"))
 def drop(
     jobs: Annotated[
-        list[str], typer.Argument(help="Ids of jobs, or their beginnings.", metavar="JOB...")
+        list[str], typer.Argument(help="Ids of jobs, or their beginnings.", metavar="JOB")
     ],
     *,
     as_json: AsJson = False,

@@ -106,6 +106,7 @@ def _facts(team: Team, role: Role) -> list[tuple[str, str]]:
         ("deny", ", ".join(role.deny)),
         ("dispatches to", ", ".join(_edge_words(edge) for edge in role.dispatch)),
         ("accepted", _acceptance_words(role)),
+        ("works in", "a git work tree of its own" if role.isolated else ""),
         ("limits", ", ".join(f"{name} {value:g}" for name, value in bounds.items() if value)),
     ]
 
@@ -124,4 +125,5 @@ def _edge_words(edge: Edge) -> str:
     words += [f"only {' '.join(edge.tools)}"] if edge.tools else []
     words += [f"{edge.tokens} tokens each"] if edge.tokens is not None else []
     words += [f"${edge.usd:g} each"] if edge.usd is not None else []
+    words += ["in work trees of their own"] if edge.isolated else []
     return f"{edge.role} ({', '.join(words)})"

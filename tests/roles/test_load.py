@@ -26,6 +26,7 @@ dispatch:
     max_parallel: 2
     tools: ["files__*"]
     tokens: 5000
+    isolation: worktree
 user_facing: true
 permissions:
   mode: plan
@@ -60,7 +61,7 @@ def test_a_role_file_gives_every_field_of_a_role(folders: Any) -> None:
     assert role.model == "fast"
     assert role.tools == ("files__read", "git__*")
     assert role.disallowed_tools == ("git__git_push",)
-    assert role.dispatch == (Edge("helper"), Edge("other", 2, ("files__*",), 5000))
+    assert role.dispatch == (Edge("helper"), Edge("other", 2, ("files__*",), 5000, isolated=True))
     assert role.user_facing
     assert (role.mode, role.allow, role.ask, role.deny) == (
         "plan",
