@@ -60,7 +60,7 @@ async def stdio_transport(
     Raises:
         LaunchError: the program cannot be started.
     """
-    process = await start(launch_line(argv, env), env=env, cwd=cwd)
+    process = await start(launch_line(argv, env), env=env, cwd=cwd, strays=True)
     send_in, receive_in = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     # Without a bound, so that a server that does not read holds up none of its callers.
     send_out, receive_out = anyio.create_memory_object_stream[SessionMessage](math.inf)

@@ -11,7 +11,8 @@ announced before it happens, with a random token that the program finds in its e
 between, the reaper looks for processes with the token for half a second, longer than `exec` takes.
 This needs ``/proc``, so elsewhere than on Linux a gap of about a millisecond is left.
 
-A program that leaves the group on purpose (``setsid``, a daemon) is out of reach. On Python 3.11
+A program that leaves the group on purpose (``setsid``, a daemon) goes on, unless the start said
+``strays``: then whatever carries the token ends with the group, on Linux. On Python 3.11
 `Process.wait` does not return while a grandchild holds the program's pipes: use
 `GroupProcess.wait`.
 """
@@ -29,13 +30,15 @@ from typing import IO, Any
 import anyio
 from anyio.abc import Process
 
-from hub_servers.reaper import TOKEN_VARIABLE, has_members, send
+from hub_servers.reaper import TOKEN_VARIABLE, carriers, has_members, send
 from hub_servers.supervision import SUPERVISOR
 
 GRACE_SECONDS = 2.0
 """How long a group has between SIGTERM and SIGKILL, unless told otherwise."""
 _KILL_SECONDS = 2.0
 _POLL_SECONDS = 0.01
+_STRAY_ROUNDS = 3
+"""How often what has left a group is looked for: it may fork while it is being ended."""
 
 Stream = int | IO[Any] | None
 """What `subprocess` takes for a standard stream: PIPE, DEVNULL, STDOUT, a descriptor or a file."""
@@ -64,6 +67,8 @@ class GroupProcess:
     """The program itself, with its pipes."""
     pgid: int
     """The process group, which is the pid of the program."""
+    token: str = ""
+    """What marks processes that left the group and end with it; empty for those that may stay."""
     _over: bool = field(default=False, init=False)
     _ending: anyio.Lock = field(default_factory=anyio.Lock, init=False)
 
@@ -89,11 +94,27 @@ class GroupProcess:
         with anyio.CancelScope(shield=True):
             async with self._ending:
                 if not self._over:
-                    self._over = await end_group(self.pgid, grace)
+                    self._over = await self._end_all(grace)
                 if self._over:
                     SUPERVISOR.ended(self.pgid)
             with anyio.move_on_after(_KILL_SECONDS):
                 await self.wait()
+
+    async def _end_all(self, grace: float) -> bool:
+        """End the group and what has left it; return whether nothing is left."""
+        if not self.token:
+            return await end_group(self.pgid, grace)
+        groups = {self.pgid}
+        if send(self.pgid, 0):
+            groups |= carriers({self.token})
+        for _ in range(_STRAY_ROUNDS):
+            async with anyio.create_task_group() as ending:
+                for group in groups:
+                    ending.start_soon(end_group, group, grace)
+            groups = carriers({self.token})
+            if not groups:
+                break
+        return not groups and not has_members(self.pgid)
 
     async def aclose(self) -> None:
         """End the group and close the pipes."""
@@ -123,8 +144,11 @@ async def start(
     stdin: Stream = subprocess.PIPE,
     stdout: Stream = subprocess.PIPE,
     stderr: Stream = subprocess.PIPE,
+    strays: bool = False,
 ) -> GroupProcess:
     """Start a program as the leader of its own group and session.
+
+    With ``strays``, what it starts ends with it also where that has left the group.
 
     ``argv`` is a line only where Windows needs one for a batch file quoted as ``cmd.exe`` reads it.
     ``env`` is the whole environment (see `hub_servers.environment`); a cancellation during the
@@ -152,9 +176,9 @@ async def start(
     except (OSError, ValueError) as error:
         SUPERVISOR.failed(token)
         raise LaunchError(program, _reason(error, program, cwd)) from error
-    group = GroupProcess(process, process.pid)
+    group = GroupProcess(process, process.pid, token if strays else "")
     try:
-        SUPERVISOR.started(token, group.pgid)
+        SUPERVISOR.started(token, group.pgid, strays=strays)
     except OSError as error:
         await group.aclose()
         raise LaunchError(program, f"its supervisor is gone ({error})") from error

@@ -4,7 +4,7 @@ Its stdin is a pipe whose only writer is that process. One command a line: ``*TO
 about to happen, ``+PGID TOKEN`` it has happened, ``!TOKEN`` it has failed, ``-PGID`` the group has
 ended. When the pipe closes, every group that is left gets SIGTERM, two seconds later SIGKILL. A
 start that was announced and not concluded is looked for by the token in the environment of every
-process.
+process; so is what has left a group of which ``~PGID TOKEN`` was said.
 """
 
 import os
@@ -26,15 +26,17 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    groups, starting = follow(0)
-    groups |= found(starting)
-    end_all(groups)
+    groups, tokens = follow(0)
+    end_all(groups | found(tokens))
+    while tokens and (strays := carriers(tokens)):  # what was forked off meanwhile
+        end_all(strays)
 
 
 def follow(descriptor: int) -> tuple[set[int], set[str]]:
-    """Read commands until the pipe closes; return the groups and the starts that are left."""
+    """Read commands until the pipe closes; return the groups that are left, and tokens to find."""
     groups: set[int] = set()
     starting: set[str] = set()
+    marked: dict[int, str] = {}
     pending = b""
     while part := os.read(descriptor, 65536):
         *lines, pending = (pending + part).split(b"\n")
@@ -47,23 +49,32 @@ def follow(descriptor: int) -> tuple[set[int], set[str]]:
             elif kind == b"+":
                 groups.add(int(first))
                 starting.difference_update(rest)
+            elif kind == b"~":
+                marked[int(first)] = rest[0]
             elif kind == b"-":
                 groups.discard(int(first))
-    return groups, starting
+                marked.pop(int(first), None)
+    return groups, starting.union(marked.values())
 
 
 def found(tokens: set[str]) -> set[int]:
     """Return the groups of processes that carry one of the tokens, looking for a little while."""
     groups: set[int] = set()
-    marks = [f"{TOKEN_VARIABLE}={token}".encode() for token in tokens]
     deadline = time.monotonic() + _LOOK_SECONDS
-    while marks and time.monotonic() < deadline:
-        for pid, environment in _each_process("environ"):
-            variables = environment.split(b"\0")
-            if any(mark in variables for mark in marks):
-                with suppress(ProcessLookupError):
-                    groups.add(os.getpgid(pid))
+    while tokens and time.monotonic() < deadline:
+        groups |= carriers(tokens)
         time.sleep(_POLL_SECONDS)
+    return groups
+
+
+def carriers(tokens: set[str]) -> set[int]:
+    """Return the groups of processes that carry one of the tokens now."""
+    groups: set[int] = set()
+    marks = {f"{TOKEN_VARIABLE}={token}".encode() for token in tokens}
+    for pid, environment in _each_process("environ"):
+        if not marks.isdisjoint(environment.split(b"\0")):
+            with suppress(ProcessLookupError):
+                groups.add(os.getpgid(pid))
     return groups - {os.getpgid(0)}
 
 

@@ -22,7 +22,8 @@ class Supervisor:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe = -1
-        self._groups: set[int] = set()
+        self._groups: dict[int, str] = {}
+        """Each with the token by which to find what has left it; empty for those that may."""
         self._starting: set[str] = set()
 
     @property
@@ -42,16 +43,18 @@ class Supervisor:
             self._tell(f"*{token}")
         return token
 
-    def started(self, token: str, group: int) -> None:
-        """Say that the group has started.
+    def started(self, token: str, group: int, *, strays: bool = False) -> None:
+        """Say that the group has started; with ``strays``, what leaves it is to end as well.
 
         Raises:
             OSError: the reaper is gone and another one cannot be started.
         """
         with self._lock:
             self._starting.discard(token)
-            self._groups.add(group)
+            self._groups[group] = token if strays else ""
             self._tell(f"+{group} {token}")
+            if strays:
+                self._tell(f"~{group} {token}")
 
     def failed(self, token: str) -> None:
         """Say that the group has not started after all."""
@@ -62,7 +65,7 @@ class Supervisor:
     def ended(self, group: int) -> None:
         """Say that the group is gone."""
         with self._lock:
-            self._groups.discard(group)
+            self._groups.pop(group, None)
             self._try_to_tell(f"-{group}")
 
     def close(self) -> None:
@@ -86,6 +89,7 @@ class Supervisor:
         if not self._try_to_tell(line):
             self._start()
             known = [f"*{token}" for token in self._starting] + [f"+{one}" for one in self._groups]
+            known += [f"~{one} {token}" for one, token in self._groups.items() if token]
             os.write(self._pipe, "".join(f"{one}\n" for one in known).encode())
 
     def _try_to_tell(self, line: str) -> bool:

@@ -118,6 +118,40 @@ async def test_grandchildren_of_a_server_that_died_are_ended_too(tmp_path: Path)
         await wait_until_gone(spawned["child"])
 
 
+async def test_a_reload_leaves_neither_descendants_nor_zombies(tmp_path: Path):
+    """A server that ignores everything is restarted three times; each life ends whole (H9)."""
+    log = FaultyLog(tmp_path / "log")
+    knobs = ("grandchild=session", "ignore_eof", "ignore_term")
+    async with open_pool(faulty("a", *knobs, log=tmp_path / "log"), workspace=tmp_path) as pool:
+        for turn in range(1, 4):
+            await pool.listing("a")
+            spawned = await log.wait_for("spawned", count=turn)
+            pool.link("a").restart()
+            with anyio.fail_after(10):
+                await wait_until_gone(spawned[-1]["pid"])
+                await wait_until_gone(spawned[-1]["child"])
+            await log.wait_for("start", count=turn + 1)
+        ours = {event["pid"] for event in log.events("start")}
+        assert not ours & zombies()
+    with anyio.fail_after(10):
+        for event in log.events("spawned"):
+            await wait_until_gone(event["pid"])
+            await wait_until_gone(event["child"])
+
+
+def zombies() -> set[int]:
+    """The children of this process that have ended and were not waited for."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = entry.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state == "Z" and int(parent) == os.getpid():
+            found.add(int(entry.parent.name))
+    return found
+
+
 DRIVER = """
 import os, sys
 from pathlib import Path

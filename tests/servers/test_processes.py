@@ -98,6 +98,40 @@ async def test_what_cannot_be_started_is_said(
     assert caught.value.program == argv[0]
 
 
+@pytest.mark.parametrize("strays", [True, False])
+async def test_what_has_left_the_group_ends_with_it_where_that_is_asked_for(
+    tmp_path: Path, ended: Callable[..., Any], pids_in: Callable[..., Any], strays: bool
+) -> None:
+    """A47: a daemon in a session of its own that ignores SIGTERM."""
+    script = "setsid sh -c 'trap \"\" TERM; echo $$ >>pids; sleep 300' & echo $! >/dev/null; wait"
+    group = await processes.start(
+        ["sh", "-c", script], env=ENVIRONMENT, cwd=tmp_path, strays=strays
+    )
+    [daemon] = await pids_in(tmp_path / "pids", 1)
+    with anyio.fail_after(10):
+        await group.end(grace=0.2)
+        await group.aclose()
+    if not strays:
+        os.kill(daemon, 0)
+        os.killpg(daemon, signal.SIGKILL)
+    await ended(daemon, group.pgid)
+
+
+def test_what_has_left_a_group_ends_when_we_are_killed() -> None:
+    """A47: the supervisor looks for the token that it was told."""
+    supervisor = Supervisor()
+    token = supervisor.announce()
+    environment = {**ENVIRONMENT, TOKEN_VARIABLE: token}
+    with (
+        subprocess.Popen(["sleep", "300"], env=environment, start_new_session=True) as group,
+        subprocess.Popen(["sleep", "300"], env=environment, start_new_session=True) as stray,
+    ):
+        supervisor.started(token, group.pid, strays=True)
+        supervisor.close()
+        assert group.wait(5) == -signal.SIGTERM
+        assert stray.wait(5) == -signal.SIGTERM
+
+
 async def test_killing_us_ends_every_group(
     tmp_path: Path, ended: Callable[..., Any], pids_in: Callable[..., Any]
 ) -> None:

@@ -148,7 +148,8 @@ async def process_under_test(
     folder = place.workspace / spec.cwd if spec.cwd else place.workspace
     env = server_environment(place.env, spec.env) | {MARK: mark}
     try:
-        process = await start(launch_line([spec.command, *spec.args], env), env=env, cwd=folder)
+        line = launch_line([spec.command, *spec.args], env)
+        process = await start(line, env=env, cwd=folder, strays=True)
     except LaunchError as error:
         raise ServerError(str(error), server=spec.name, where=str(spec.origin)) from None
     under_test = Process(process, watch, mark)
