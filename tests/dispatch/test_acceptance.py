@@ -3,18 +3,23 @@
 import hashlib
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from hub.app.old_jobs import OldJobs, accepted_report
 from hub.app.reporting import acceptance_commands
 from hub.core import events as ev
 from hub.core.acceptance import Acceptance
+from hub.dispatch import claims
 from hub.dispatch.commands import TAIL, Commands
+from hub.testing.faulty.launch import wait_until_gone
 from hub.testing.serving import serve_model
+from tests.cases.test_kill import hub_run, until_written
 from tests.repositories import repository
 from tests.teams import (
     LIMIT,
@@ -26,6 +31,7 @@ from tests.teams import (
     lead_to,
     of_type,
     report,
+    store,
     team,
     team_folder,
     whole_log,
@@ -380,3 +386,68 @@ def test_a_stored_report_counts_only_if_it_was_accepted() -> None:
     assert done.outcome == "failed"
     assert done.result["accepted"] is False
     assert done.result["report"]["summary"] == "early"
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=str)
+async def test_a47_an_acceptance_command_ends_with_the_run_and_its_job_is_settled(
+    tmp_path: Path, workspace: Path, end: signal.Signals
+) -> None:
+    """To the last grandchild; on resume the job has one end, and its report did not count."""
+    pids = tmp_path / "pids"
+    command = f"sleep 300 & echo $! $$ >> {pids}; wait"
+    given = {"tools": [], "acceptance": {"command": command}}
+    folder = team_folder(tmp_path, lead=lead_to("helper", tools=[]), helper=given)
+    script = agents(lead=[say(dispatch("helper")), {"text": "ok"}], helper=[say(report())])
+    async with serve_model(script) as server:
+        line = ("--team", str(folder), "--role", "lead")
+        with hub_run(server, workspace, tmp_path, *line) as process:
+            await until_written(pids, lines=1)
+            process.send_signal(end)
+            await anyio.to_thread.run_sync(process.wait)
+        with anyio.fail_after(LIMIT):
+            for pid in pids.read_text(encoding="utf-8").split():
+                await wait_until_gone(int(pid))
+        [root] = store(tmp_path).list_sessions()
+        options: dict[str, Any] = {"team": folder, "role": "lead", "resume": root.id}
+        async with team(server, workspace, tmp_path, **options):
+            pass
+    events = whole_log(tmp_path, root.id)
+    assert not imbalance(events)
+    [job] = of_type(events, "job.done")
+    assert job.outcome == ("lost" if end is signal.SIGKILL else "cancelled")
+    assert job.result["report"] is None
+
+
+async def test_a_child_whose_time_is_over_in_its_command_reports_unchecked(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """The command ends with the time; the last word is taken, and runs none."""
+    result, events = await run(
+        tmp_path,
+        workspace,
+        {"command": "sleep 600"},
+        say(report("first")),
+        say(report("last", status="partial")),
+        fields={"limits": {"seconds": 1.0}},
+    )
+    assert (result["outcome"], result["stop_reason"]) == ("limit", "deadline")
+    assert told(events)["report"]["summary"] == "last"
+    assert "limit" in told(events)["acceptance"]["reason"]
+
+
+async def test_a_report_of_many_and_large_files_costs_a_bounded_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the bound size and time are told, no content is read; too many are missing."""
+    monkeypatch.setattr(claims, "MAX_BYTES", 10)
+    monkeypatch.setattr(claims, "MAX_CLAIMED", 4)
+    for name, size in (("a", 8), ("b", 8), ("c", 2), ("d", 1), ("e", 1)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    found, missing = await claims.looked_up(tmp_path, ["a", "b", "c", "d", "e"])
+    assert [(file.path, file.size, bool(file.sha256)) for file in found] == [
+        ("a", 8, True),
+        ("b", 8, False),
+        ("c", 2, True),
+        ("d", 1, False),
+    ]
+    assert missing == ("e",)
