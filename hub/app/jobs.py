@@ -1,8 +1,8 @@
 """The jobs of stored sessions and what each changed in a work tree of its own."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from time import time
 from typing import Any
@@ -10,9 +10,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hub.app.isolation import recovered
+from hub.app.isolation import LOCK_LIMIT, recovered
 from hub.app.setup import store_path
 from hub.config.paths import tidied
+from hub.connections.locking import file_lock
 from hub.core import events as ev
 from hub.core.errors import UsageError
 from hub.sessions.archive import SessionArchive
@@ -203,8 +204,9 @@ async def apply_changes(
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", remedy="Say with -C DIR where to apply it.")
     given = os.environ if environ is None else environ
-    applied = await apply(records, record, folder, given)
-    return records.write(replace(record, applied=time())), applied
+    async with _alone(records):
+        applied = await apply(records, record, folder, given)
+        return records.write(replace(record, applied=time())), applied
 
 
 async def drop_changes(job: str, *, environ: Mapping[str, str] | None = None) -> Record:
@@ -217,6 +219,23 @@ async def drop_changes(job: str, *, environ: Mapping[str, str] | None = None) ->
     record = records.find(job)
     if record.state != "saved" and not record.incomplete:
         require_patch(records, record)
-    await remove_tree(record)
-    records.drop(record.job)
+    async with _alone(records):
+        await remove_tree(record)
+        records.drop(record.job)
     return record
+
+
+@asynccontextmanager
+async def _alone(records: Records) -> AsyncIterator[None]:
+    """Keep other processes from the same records in the body.
+
+    Raises:
+        UsageError: another one is at it for too long.
+    """
+    try:
+        async with file_lock(records.lock, limit=LOCK_LIMIT):
+            yield
+    except TimeoutError:
+        raise UsageError(
+            "another process is at work on the changes of jobs", remedy="Try again later."
+        ) from None

@@ -52,9 +52,10 @@ class Maker:
         try:
             await require_simple(repository)
             self._require_outside(repository)
-            index = self.records.open_folder(wanted.job) / "index"
-            base = await _snapshot(repository, wanted, index)
-            record = self.records.write(self._record(wanted, repository, base))
+            record = self.records.write(self._record(wanted, repository))
+            index = self.records.index(wanted.job)
+            record = replace(record, base=await _snapshot(repository, wanted, index))
+            self.records.write(record)
             await self._lay_out(repository, record, index)
             return self.records.write(replace(record, state="open"))
         except BaseException as error:
@@ -75,7 +76,7 @@ class Maker:
                 remedy="Let HUB_STATE_DIR name a folder elsewhere.",
             )
 
-    def _record(self, wanted: Wanted, repository: Repository, base: str) -> Record:
+    def _record(self, wanted: Wanted, repository: Repository) -> Record:
         return Record(
             job=wanted.job,
             session=wanted.session,
@@ -85,7 +86,6 @@ class Maker:
             common=str(repository.common),
             prefix=repository.prefix,
             tree=str(self.records.tree(wanted.job).resolve()),
-            base=base,
             owner=Owner.here(),
         )
 
@@ -119,8 +119,10 @@ async def _snapshot(repository: Repository, wanted: Wanted, index: Path) -> str:
     if repository.head == "" and not own.exists():
         await git.run("read-tree", "--empty", index=index)
     for name in _inside(repository, wanted):
+        # What git ignores in a folder is left out, unless all of the folder is ignored.
         folder = (repository.top / name).is_dir()
-        await git.run("add", *(() if folder else ("-f",)), "--", name, index=index)
+        if not folder or (await git.run("add", "--", name, index=index, may=(1,))).code:
+            await git.run("add", "-f", "--", name, index=index)
     tree = (await git.run("write-tree", index=index)).line
     parent = ("-p", repository.head) if repository.head else ()
     return (await git.run("commit-tree", tree, *parent, "-m", f"what {wanted.job} found")).line

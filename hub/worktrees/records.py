@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from hub.config.paths import make_private_dir, write_private
+from hub.config.paths import write_private
 from hub.core.changes import ChangedFile, Changes
 from hub.core.errors import UsageError
 from hub.sessions.owner import Owner
@@ -38,10 +38,10 @@ class Record(Struct, frozen=True):
     """The workspace as seen from the top; empty when it is the top."""
     tree: str
     """Where the work tree is, or was."""
-    base: str
-    """The commit that holds what the child found."""
     owner: Owner
     """The process that works there."""
+    base: str = ""
+    """The commit that holds what the child found."""
     state: State = "making"
     result: str = ""
     """The tree of what the child left, once it is saved."""
@@ -93,11 +93,6 @@ class Records(Struct, frozen=True):
     def lock(self) -> Path:
         """The file that stands for the right to settle what dead processes left."""
         return self.state / JOBS / ".lock"
-
-    def open_folder(self, job: str) -> Path:
-        """Make the folder of a job and return it."""
-        make_private_dir(folder := self.folder(job))
-        return folder
 
     def write(self, record: Record) -> Record:
         """Store a record in one step."""

@@ -36,10 +36,13 @@ def _registered(common: Path, tree: Path) -> list[Path]:
     with suppress(OSError):
         for place in (common / "worktrees").iterdir():
             with suppress(OSError):
-                text = (place / "gitdir").read_text(encoding="utf-8", errors="surrogateescape")
-                if text.rstrip("\n") == wanted:
+                if place.name == tree.name or _leads_to(place / "gitdir") == wanted:
                     found.append(place)
     return found
+
+
+def _leads_to(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
 
 
 def _once_more(remove: Callable[..., Any], path: str, _error: Any) -> None:

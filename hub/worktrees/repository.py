@@ -57,6 +57,8 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
             f"{folder} is not in the work tree of a git repository that can be used: {error}",
             remedy=INSTEAD,
         ) from None
+    if len(lines) != 4:  # three lines, each with an end
+        raise UsageError(f"{folder} has a line break in its path", remedy=INSTEAD)
     at_top = Git(Path(lines[0]), git.env, git.config)
     common = (folder / lines[1]).resolve()
     return Repository(at_top, Path(lines[0]), common, lines[2].rstrip("/"), head)

@@ -55,7 +55,7 @@ async def recover(records: Records, environ: Mapping[str, str]) -> list[Record]:
             await settle(records, record, environ)
             continue
         await remove_tree(record)
-        if record.state == "making":
+        if record.state == "making" or not record.files:
             records.drop(record.job)
     return left
 
@@ -63,7 +63,7 @@ async def recover(records: Records, environ: Mapping[str, str]) -> list[Record]:
 def _is_left(record: Record) -> bool:
     if record.incomplete or record.owner.is_running():
         return False
-    return record.state != "saved" or Path(record.tree).exists()
+    return record.state != "saved" or not record.files or Path(record.tree).exists()
 
 
 async def _saved(
@@ -71,6 +71,7 @@ async def _saved(
 ) -> Record:
     git = await _comparing(record, environ)
     index = records.index(record.job)
+    index.with_name("index.lock").unlink(missing_ok=True)
     if not index.exists():
         await git.run("read-tree", record.base, index=index)
     added = await git.run("add", "-A", "--ignore-errors", "--", ".", index=index, may=(1, 128))

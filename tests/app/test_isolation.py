@@ -231,6 +231,26 @@ async def test_a_cancelled_child_leaves_its_diff(tmp_path: Path, workspace: Path
     assert not any(tree.iterdir())
 
 
+async def test_a_child_that_is_cancelled_before_its_work_tree_is_made_leaves_nothing(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """Its job ends all the same, once."""
+    before = untouched(workspace)
+    script = agents(lead=[{"calls": [dispatch("worker")]}], worker=[{"calls": [report()]}])
+    folder = team_folder(tmp_path, lead=lead_to("worker"), worker=WORKER)
+    async with (
+        serve_model(script) as server,
+        team(server, workspace, tmp_path, team=folder, role="lead") as hub,
+    ):
+        result, events = await cancel_when(hub, "go", lambda event: event.type == "job.started")
+    assert result.outcome == "cancelled"
+    assert [done["outcome"] for done in results(events)] == ["cancelled"]
+    assert untouched(workspace) == before
+    assert records(tmp_path) == []
+    assert not any((tmp_path / "state").glob("worktrees/*"))
+    assert not imbalance(whole_log(tmp_path, hub.session_id))
+
+
 async def test_servers_of_an_isolated_child_work_in_its_work_tree(
     tmp_path: Path, workspace: Path
 ) -> None:

@@ -38,6 +38,20 @@ async def test_it_holds_what_the_workspace_holds_and_changes_nothing_there(bench
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+async def test_of_a_named_folder_all_is_copied_that_git_does_not_ignore(bench: Bench) -> None:
+    """A folder that is ignored as a whole was named all the same, so all of it is copied."""
+    for folder, ignored in (("data", "x.o"), ("out", "y")):
+        (bench.top / folder).mkdir()
+        (bench.top / folder / "a").write_text("a")
+        (bench.top / folder / ignored).write_text("i")
+    (bench.top / ".gitignore").write_text("*.o\nout/\n")
+    with anyio.fail_after(30):
+        record = await bench.make("data", "out")
+    tree = Path(record.tree)
+    assert [path.name for path in (tree / "data").iterdir()] == ["a"]
+    assert sorted(path.name for path in (tree / "out").iterdir()) == ["a", "y"]
+
+
 async def test_a_workspace_below_the_top_keeps_its_place(bench: Bench) -> None:
     """The child works in the folder that stands for the workspace."""
     (below := bench.top / "sub" / "dir").mkdir(parents=True)

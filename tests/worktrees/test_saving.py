@@ -3,14 +3,19 @@
 import os
 import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
+import pytest
 from msgspec.structs import replace
 
-from hub.core.changes import Changes
+from hub.core.changes import ChangedFile, Changes
 from hub.sessions.owner import Owner
-from hub.worktrees.records import Record
+from hub.worktrees import git as under_test
+from hub.worktrees.records import Record, Records
+from hub.worktrees.removing import remove_tree
 from hub.worktrees.saving import recover, settle
 from tests.repositories import git, untouched
 from tests.worktrees.conftest import Bench
@@ -127,17 +132,70 @@ async def test_a_file_that_cannot_be_read_keeps_the_work_tree_and_saves_the_rest
 
 async def test_what_a_dead_process_left_is_settled_once(bench: Bench) -> None:
     """Half made is removed, worked on is saved, saved is removed; those at work stay (item 7)."""
-    making, working, saved, living = [await bench.make() for _ in range(4)]
+    making, working, saved, living, empty = [await bench.make() for _ in range(5)]
     for record in (making, working, saved, living):
         (Path(record.tree) / "new.txt").write_text(record.job)
     bench.records.write(replace(making, owner=GONE, state="making"))
     bench.records.write(replace(working, owner=GONE))
-    bench.records.write(replace(saved, owner=GONE, state="saved"))
+    bench.records.index("j-1").with_name("index.lock").touch()
+    files = (ChangedFile("new.txt", 1),)
+    bench.records.write(replace(saved, owner=GONE, state="saved", files=files))
+    bench.records.write(replace(empty, owner=GONE, state="saved"))
     with anyio.fail_after(30):
         done = await recover(bench.records, bench.environ)
-        assert [record.job for record in done] == ["j-0", "j-1", "j-2"]
+        assert [record.job for record in done] == ["j-0", "j-1", "j-2", "j-4"]
         assert await recover(bench.records, bench.environ) == []
     assert [record.job for record in bench.records.all()] == ["j-1", "j-2", "j-3"]
     assert "+j-1" in bench.records.patch("j-1").read_text()
     assert Path(living.tree).is_dir()
     assert len(git(bench.top, "worktree", "list").splitlines()) == 2
+
+
+class Cut(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", range(1, 13))
+async def test_a_process_that_ends_at_any_step_of_saving_loses_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Whatever was done by then, the next one has the whole patch and no work tree is left."""
+    record = bench.records.write(replace(await bench.make(), owner=GONE))
+    (Path(record.tree) / "a.txt").write_text("child\n")
+    (Path(record.tree) / "new.txt").write_text("new\n")
+    steps = iter(range(1, 100))
+    ran, write, remove = under_test._ran, type(bench.records).write, remove_tree
+
+    def cut() -> None:
+        if next(steps) == step:
+            raise Cut
+
+    async def runs(*given: Any) -> under_test.Done:
+        done = await ran(*given)
+        cut()
+        return done
+
+    def writes(records: Records, changed: Record) -> Record:
+        written = write(records, changed)
+        cut()
+        return written
+
+    async def removes(gone: Record) -> None:
+        cut()
+        await remove(gone)
+        cut()
+
+    monkeypatch.setattr(under_test, "_ran", runs)
+    monkeypatch.setattr(Records, "write", writes)
+    monkeypatch.setattr("hub.worktrees.saving.remove_tree", removes)
+    with anyio.fail_after(30), suppress(Cut):
+        await settle(bench.records, record, bench.environ)
+        assert next(steps) <= step
+    monkeypatch.undo()
+    with anyio.fail_after(30):
+        await recover(bench.records, bench.environ)
+    (kept,) = bench.records.all()
+    assert [file.path for file in kept.files] == ["a.txt", "new.txt"]
+    assert "+child" in bench.records.patch(kept.job).read_text()
+    assert not Path(record.tree).exists()
+    assert len(git(bench.top, "worktree", "list").splitlines()) == 1
