@@ -104,8 +104,9 @@ class JobBoard:
     def done(self, entry: Entry, result: dict[str, Any]) -> None:
         """Note how a job ended."""
         entry.result, entry.state = result, "done"
-        if entry.question is not None:
-            entry.question.answered.set()
+        question, entry.question = entry.question, None
+        if question is not None:
+            question.answered.set()
         self._tell()
 
     def ask(self, entry: Entry, question: Asked) -> None:
