@@ -127,7 +127,7 @@ class JobBoard:
         self._journal.note(ev.JobAnswered(job=entry.id, role=entry.role, answer=text, by=by))
         question.answer, question.by = text, by
         if entry.state == "waiting":
-            entry.state = "running"
+            entry.state = "queued"  # until it has its place again
         question.answered.set()
         self._tell()
 

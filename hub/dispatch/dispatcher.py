@@ -157,11 +157,12 @@ class _Link:
         """Put a question to the parent and wait for the answer, within a deadline."""
         asked = Asked(question, tuple(options))
         self._board.ask(self._entry, asked)
-        with anyio.move_on_after(self._seconds):
-            async with self._place.while_waiting():
+        async with self._place.while_waiting():
+            with anyio.move_on_after(self._seconds):
                 await asked.answered.wait()
-        if not asked.answered.is_set():
-            self._board.answer(self._entry, NOBODY, by="nobody")
+            if not asked.answered.is_set():
+                self._board.answer(self._entry, NOBODY, by="nobody")
+        self._board.change(self._entry, "running")
         return Answered(asked.answer, asked.by)
 
     def waiting(self) -> AbstractAsyncContextManager[None]:
