@@ -84,6 +84,6 @@ def _busy(session: str, holder: Owner, taken: float) -> SessionBusyError:
     place = f" on {holder.host}" if holder.elsewhere else ""
     return SessionBusyError(
         f"process {holder.pid}{place} is at work on the session {session} since {since}",
-        remedy=f"Wait for its end, look on with: hub sessions show {session}, or go on with a copy: "
-        f"hub run --fork {session} …",
+        remedy=f"Wait for its end, look on with: hub sessions show {session}, or go on with a "
+        f"copy: hub run --fork {session} …",
     )
