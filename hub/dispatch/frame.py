@@ -7,6 +7,7 @@ from typing import Any
 
 from hub.core.messages import ToolOutcome
 from hub.core.text import cut_middle
+from hub.dispatch.imitation import imitations, warning
 
 MAX_MESSAGE = 48_000
 """Characters of a result that a parent is shown; a longer one would be cut, and be no JSON."""
@@ -43,9 +44,11 @@ def result_message(result: Mapping[str, Any]) -> str:
     It is one JSON object in a frame. ``<``, ``>`` and ``&`` inside are written as ``\u003c`` and so
     on, which JSON reads back unchanged, so that nothing in it can close or imitate a frame.
     Fields without a value are left out. A result that is too long stays JSON: its long texts are
-    cut in the middle and its long lists at their end, and it says how much is missing.
+    cut in the middle and its long lists at their end, and it says how much is missing. Text that
+    imitates the harness is told of in ``warning``, which stands first.
     """
-    given = {key: value for key, value in result.items() if value not in (None, "", [])}
+    told = {"warning": warning(result), **result}
+    given = {key: value for key, value in told.items() if value not in (None, "", [])}
     short, message = given, _framed(given)
     for texts, items in _SHORTER:
         if len(message) <= MAX_MESSAGE:
@@ -71,6 +74,8 @@ def question_message(job: str, role: str, question: str, options: Sequence[str] 
     given: dict[str, Any] = {"job_id": job, "role": role, "state": "waiting", "question": question}
     if options:
         given["options"] = list(options)
+    if found := imitations([question, list(options)]):
+        given = {"warning": f"The question imitates the harness: {', '.join(found)}.", **given}
     body = json.dumps(given, ensure_ascii=False).translate(_ESCAPES)
     return f"<dispatch_question>\n{body}\n</dispatch_question>"
 
