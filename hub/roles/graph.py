@@ -95,8 +95,13 @@ def short(number: int) -> str:
 
 
 def _middle(name: str, above: Mapping[str, int], roles: Mapping[str, Role]) -> tuple[float, str]:
-    parents = [place for parent, place in above.items() if roles[parent].edge_to(name)]
-    return (sum(parents) / len(parents) if parents else 0.0, name)
+    ports = [
+        place + number / len(roles[parent].dispatch)
+        for parent, place in above.items()
+        for number, edge in enumerate(roles[parent].dispatch)
+        if edge.role == name
+    ]
+    return (sum(ports) / len(ports) if ports else 0.0, name)
 
 
 def _node(

@@ -40,7 +40,7 @@ def test_roles_stand_in_layers_by_their_distance_from_the_user(
     found = drawn(book, tool_names)
     assert [[node.name for node in row] for row in found] == [
         ["lead"],
-        ["eye", "hand"],
+        ["hand", "eye"],
         ["finger"],
         ["lost"],
     ]
