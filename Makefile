@@ -47,7 +47,7 @@ nightly: $(VENV)/.dev
 	HUB_NIGHTLY=1 $(BIN)/python -m pytest -q tests/dispatch/test_job_machine.py tests/core/test_ledger.py --timeout 3000
 
 battery: $(VENV)/.dev servers
-	$(BIN)/python -m pytest -q -n auto --fault-battery docs/reference/fault-battery.md
+	$(BIN)/python -m pytest -q -n auto --fault-battery=docs/reference/fault-battery.md
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
