@@ -137,6 +137,7 @@ class Life:
             changes["used"] = max(self._clock.now() - ago, 0.0)
         if watch is not None:
             changes |= {"stderr": watch.tail(), "exit_code": watch.exit_code}
+            changes |= {"noise": watch.noise, "first_noise": watch.told(watch.first_noise)}
         if state not in ("starting", "warming", "connected"):
             changes["ended"] = self._clock.now()
         wait = self.restarts.wait() if state == "crash-loop" else 0.0

@@ -39,6 +39,10 @@ class Record(Struct, frozen=True):
     stderr: str = ""
     """The last lines that it wrote to standard error, masked."""
     exit_code: int | None = None
+    noise: int = 0
+    """Lines of its standard output that were no messages."""
+    first_noise: str = ""
+    """The first of them, masked."""
     protocol: str = ""
     """Protocol version that was spoken the last time."""
     greeting: str = ""

@@ -8,6 +8,7 @@ from typing import Literal
 import anyio
 import pytest
 
+from hub.connections.changes import FIRST_PAUSE
 from hub.connections.pool import ServerPool
 from hub.core import events as ev
 from hub.core.errors import ServerError
@@ -129,6 +130,20 @@ async def test_a_storm_of_announcements_is_one_listing(tmp_path: Path, transport
     async with both(tmp_path, transport, "list_changed_storm=200", heard=heard) as (pool, log):
         await called(pool, "bad", "echo", text="x")
         await log.wait_for("request", count=2, method="tools/list")
+        assert len(log.events("request", method="tools/list")) <= 3
+        assert heard.of(ev.CatalogChanged) == []
+
+
+async def test_an_announcement_inside_of_each_listing_does_not_go_on_for_ever(
+    tmp_path: Path, transport: Transport
+):
+    """The list causes the announcement: two more lists, then quiet (H20)."""
+    heard = Heard()
+    async with both(tmp_path, transport, "list_changed_on_list", heard=heard) as (pool, log):
+        await pool.listing("bad")
+        await log.wait_for("request", count=2, method="tools/list")
+        assert await echoes(pool, "bad")
+        await anyio.sleep(4 * FIRST_PAUSE)
         assert len(log.events("request", method="tools/list")) <= 3
         assert heard.of(ev.CatalogChanged) == []
 

@@ -11,21 +11,26 @@ from tests.connections.pools import Heard, called, context, echoes, faulty, open
 
 
 async def test_a_crash_during_a_call_is_told_at_once_with_its_cause(tmp_path: Path):
-    """Exit code, stderr and 'may have run' in well under a second, and no second try (H12)."""
-    log = FaultyLog(tmp_path / "log")
+    """Exit code, stderr and 'may have run' within 100 ms, and no second try (H12).
+
+    Of three times the best counts, since the machine may be busy.
+    """
+    log, took = FaultyLog(tmp_path / "log"), []
     spec = faulty("a", "crash_on_call=7", log=tmp_path / "log")
     async with open_pool(spec, workspace=tmp_path) as pool:
-        await pool.listing("a")
-        began = anyio.current_time()
-        outcome = await called(pool, "a", "echo", text="x")
-        took = anyio.current_time() - began
-        assert (outcome.kind, outcome.is_error) == ("server_lost", True)
-        assert "exit code 7" in outcome.text
-        assert "lost its database during echo" in outcome.text
-        assert "may have run" in outcome.text
-        assert took < 0.5
-        assert len(log.events("call")) <= 1
-        assert len(log.events("start")) == 1
+        for start in range(1, 4):
+            await pool.listing("a")
+            began = anyio.current_time()
+            outcome = await called(pool, "a", "echo", text="x")
+            took.append(anyio.current_time() - began)
+            assert (outcome.kind, outcome.is_error) == ("server_lost", True)
+            assert "exit code 7" in outcome.text
+            assert "lost its database during echo" in outcome.text
+            assert "may have run" in outcome.text
+            assert len(log.events("request", method="tools/call")) == start
+            assert len(log.events("start")) == start
+            await pool.link("a").at_rest()
+    assert min(took) < 0.1
 
 
 async def test_half_a_reply_is_a_lost_call(tmp_path: Path):
@@ -102,7 +107,10 @@ async def test_a_server_that_reads_nothing_holds_up_nobody(tmp_path: Path):
 @pytest.mark.parametrize("era", ["handshake", "both"])
 @pytest.mark.parametrize("knob", ["call_delay=0", "ignore_cancel"])
 async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path, era: str, knob: str):
-    """The server gets the id of its own request, the next call works, late answers do no harm."""
+    """The server gets the id of its own request, the next call works, late answers are nothing.
+
+    (H22)
+    """
     log = FaultyLog(tmp_path / "log")
     spec = faulty("a", f"era={era}", knob, log=tmp_path / "log")
     async with open_pool(spec, workspace=tmp_path) as pool:
@@ -116,6 +124,22 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path, era: 
         assert cancel["id"] == request["id"]
         assert await echoes(pool, "a")
         assert len(log.events("start")) == 1
+
+
+async def test_the_greeting_is_never_cancelled(tmp_path: Path):
+    """Who gives up waiting for a start ends his own wait, not the server's start (H22)."""
+    log, heard = FaultyLog(tmp_path / "log"), Heard()
+    spec = faulty("a", "initialize_delay=0.7", log=tmp_path / "log")
+    async with open_pool(spec, workspace=tmp_path, heard=heard) as pool:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: called(pool, "a", "echo", text="x"))
+            await log.wait_for("request")
+            group.cancel_scope.cancel()
+        await heard.wait_for(ev.ServerConnected)
+        assert await echoes(pool, "a")
+    assert log.events("cancel") == []
+    assert len(log.events("start")) == 1
+    assert len(log.events("request", method="tools/call")) == 1
 
 
 async def test_progress_is_passed_on_and_extends_the_deadline(tmp_path: Path):

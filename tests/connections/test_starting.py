@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from hub.config.schema import ServerEntry
 from hub.core import events as ev
 from hub.core.errors import ServerError, UsageError
 from hub.core.servers import ServerSpec
@@ -41,6 +42,9 @@ async def test_a_silent_server_costs_only_itself(tmp_path: Path, knob: str):
     heard = Heard()
     async with open_pool(*specs, workspace=tmp_path, heard=heard) as pool:
         pool.warm()
+        with anyio.fail_after(1.0):
+            await pool.listing("good")
+        assert pool.link("bad").state == "starting"
         assert await echoes(pool, "good")
         began = anyio.current_time()
         with pytest.raises(ServerError, match=r"did not answer within 1 s.*start_timeout"):
@@ -48,6 +52,7 @@ async def test_a_silent_server_costs_only_itself(tmp_path: Path, knob: str):
         assert anyio.current_time() - began < 1.5
         failed = await heard.wait_for(ev.ServerFailed)
         assert [event.server for event in failed] == ["bad"]
+        assert "did not answer within 1 s" in pool.link("bad").error
         assert await echoes(pool, "good")
 
 
@@ -92,6 +97,7 @@ async def test_the_last_words_of_a_server_are_shown(tmp_path: Path):
 
 async def test_a_slow_start_is_no_failure(tmp_path: Path):
     """The limit for starts is not that for calls: 1.5 s for the first answer is fine (H2, H3)."""
+    assert ServerSpec("any", "stdio").start_timeout == ServerEntry().start_timeout >= 30
     spec = faulty("slow", "initialize_delay=1.5", call=1.0)
     async with open_pool(spec, workspace=tmp_path) as pool:
         assert await echoes(pool, "slow")
@@ -128,16 +134,23 @@ async def test_a_server_that_keeps_dying_is_started_five_times_a_minute(tmp_path
 
 
 async def test_the_first_call_after_a_bad_spell_tries_again(tmp_path: Path):
-    """Five failures, a pause, and the sixth start is healthy: it is given its chance (H11)."""
-    clock = FakeClock()
-    knobs = (f"starts={tmp_path / 'starts'}", "exit_on_initialize@1-5=1")
-    async with open_pool(faulty("bad", *knobs), workspace=tmp_path, clock=clock) as pool:
-        outcome = await called(pool, "bad", "echo", text="x")
-        while "5 times" not in outcome.text:
-            assert outcome.kind == "server_unavailable"
+    """Six failures, with a pause after the fifth: one call, which greets in both ways, works (H11)."""
+    log, clock = FaultyLog(tmp_path / "log"), FakeClock()
+    knobs = (f"starts={tmp_path / 'starts'}", "exit_on_initialize@1-6=1")
+    spec = faulty("bad", *knobs, log=tmp_path / "log")
+    async with open_pool(spec, workspace=tmp_path, clock=clock) as pool:
+
+        async def fails() -> str:
             outcome = await called(pool, "bad", "echo", text="x")
+            assert outcome.kind == "server_unavailable"
+            return outcome.text
+
+        while "5 times" not in await fails():
+            pass
+        assert len(log.events("start")) == 5
         clock.advance(60.1)
         assert await echoes(pool, "bad")
+        assert len(log.events("start")) == 7
 
 
 async def test_five_servers_that_list_slowly_take_as_long_as_one(tmp_path: Path):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.connections.lines import Lines
+from hub.connections.records import read_record
 from hub.connections.watch import Watch
 from hub.core.messages import ToolOutcome
 from hub.testing.faulty.launch import faulty_http
@@ -39,12 +40,16 @@ async def test_noise_on_the_wire_is_skipped(tmp_path: Path, knob: str):
 
 async def test_skipped_lines_are_counted_and_the_first_is_kept(tmp_path: Path):
     """The status can say what a server prints where messages belong (H17)."""
-    async with open_pool(faulty("a", "banner=Hello there!"), workspace=tmp_path) as pool:
+    spec = faulty("a", "banner=Hello there!")
+    async with open_pool(spec, workspace=tmp_path, state=tmp_path) as pool:
         assert await echoes(pool, "a")
         watch = pool.link("a").watch
         assert watch.noise == 1
         assert "Hello there!" in watch.first_noise
         assert "Hello there!" in watch.describe()
+        record = read_record(tmp_path, spec)
+        assert record is not None
+        assert (record.noise, record.first_noise) == (1, "Hello there!")
 
 
 async def test_a_byte_that_is_no_utf_8_spoils_only_itself(tmp_path: Path):

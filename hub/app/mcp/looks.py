@@ -79,6 +79,14 @@ class Look(Struct, frozen=True):
         """What went wrong last; empty when nothing did, or when it has been well since."""
         return self.record.error if self.record is not None else ""
 
+    @property
+    def noise(self) -> str:
+        """What it prints where messages belong; empty for nothing."""
+        record = self.record
+        if record is None or not record.noise:
+            return ""
+        return f"{record.noise} × no message on standard output, first: {record.first_noise}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return all of it, for JSON; secrets are left out."""
         spec, record, standing = self.spec, self.record, self.standing
@@ -99,6 +107,8 @@ class Look(Struct, frozen=True):
             "error": self.error,
             "stderr": record.stderr if record is not None else "",
             "exit_code": record.exit_code if record is not None else None,
+            "noise": record.noise if record is not None else 0,
+            "first_noise": record.first_noise if record is not None else "",
             "protocol": self._protocol,
             "started": record.started if record is not None else 0,
             "connected": record.connected if record is not None else 0,

@@ -106,6 +106,7 @@ def _life(look: Look) -> list[tuple[str, str]]:
         ("ended", when(record.ended, now)),
         ("last call", when(record.used, now)),
         ("exit code", code),
+        ("noise", look.noise),
         ("starts", f"{record.starts} within a minute" if record.starts else ""),
         ("next try", when(record.retry_at, now) if look.state == "crash-loop" else ""),
         ("error", look.error),

@@ -160,6 +160,17 @@ def test_status_tells_the_last_life_with_its_stderr(desk: Desk) -> None:
     assert "1 minute ago" in told
 
 
+def test_status_tells_what_a_server_prints_where_messages_belong(desk: Desk) -> None:
+    """H17: how often, and the first of it."""
+    desk.server("mine")
+    desk.lived("mine", state="connected", connected=1.0, noise=3, first_noise="Welcome!\x1b[2J")
+    told = desk.run("status", "mine").stdout
+    assert "3 × no message on standard output, first: Welcome!" in told
+    assert "\x1b" not in told
+    (line,) = desk.lines("status", "mine")
+    assert (line["noise"], line["first_noise"][:8]) == (3, "Welcome!")
+
+
 def test_an_unknown_server_is_told_with_the_nearest_name(desk: Desk) -> None:
     """A slip of the finger costs one look."""
     desk.server("tickets")
