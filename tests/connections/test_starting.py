@@ -134,7 +134,7 @@ async def test_a_server_that_keeps_dying_is_started_five_times_a_minute(tmp_path
 
 
 async def test_the_first_call_after_a_bad_spell_tries_again(tmp_path: Path):
-    """Six failures, with a pause after the fifth: one call, which greets in both ways, works (H11)."""
+    """Six failures, a pause after the fifth: one call, which greets in both ways, works (H11)."""
     log, clock = FaultyLog(tmp_path / "log"), FakeClock()
     knobs = (f"starts={tmp_path / 'starts'}", "exit_on_initialize@1-6=1")
     spec = faulty("bad", *knobs, log=tmp_path / "log")
