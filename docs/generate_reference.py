@@ -65,6 +65,8 @@ SERVER_KEYS = {
     "error": "What went wrong last.",
     "stderr": "Its last words on standard error.",
     "exit_code": "That of its last process.",
+    "noise": "Lines of its standard output that were no messages.",
+    "first_noise": "The first of them.",
     "protocol": "The version of MCP that was spoken the last time.",
     "started": "When it was started last.",
     "connected": "When it answered last.",
