@@ -85,6 +85,7 @@ async def open_pool(
     resolve: Callable[[ServerSpec], ServerSpec] = lambda spec: spec,
     state: Path | None = None,
     idempotent: Callable[[ServerSpec, str], bool] = lambda spec, tool: False,
+    homes: Mapping[str, Path] | None = None,
 ) -> AsyncIterator[ServerPool]:
     """A pool, bounded in time."""
     with anyio.fail_after(LIMIT):
@@ -98,6 +99,7 @@ async def open_pool(
             protocols=protocols or {},
             records=None if state is None else FileRecords(state),
             idempotent=idempotent,
+            homes={} if homes is None else homes,
         ) as pool:
             yield pool
 

@@ -84,7 +84,7 @@ async def test_a_conflict_names_its_files_and_changes_nothing(bench: Bench) -> N
 
 
 async def test_two_children_over_one_file_cannot_lose_a_write(bench: Bench) -> None:
-    """Different lines are merged; for the same line the second one is refused and kept (A54)."""
+    """Different lines are merged; for the same line the second one is refused and kept (item 9)."""
     first, second, third = [await bench.make() for _ in range(3)]
     (Path(first.tree) / "a.txt").write_text("FIRST\ntwo\nthree\nfour\nfive\n")
     (Path(second.tree) / "a.txt").write_text("one\ntwo\nthree\nfour\nSECOND\n")
