@@ -104,7 +104,7 @@ def told(heard: Heard) -> tuple[str, str, str]:
 
 @every_way
 async def test_an_answer_of_the_user_reaches_the_server(tmp_path: Path, way: Way) -> None:
-    """Who asks, for whom and what is shown; the log has the question and not the answer."""
+    """Who asks, for whom and what is shown; the log has the question, not the answer (H30)."""
     person, heard = accepts(colour="ultraviolet"), Heard()
     async with asking(tmp_path, way, "elicitation", person) as (pool, _):
         outcome = await echo(pool, heard)
