@@ -118,7 +118,7 @@ async def catalog(folder: Path, which: str) -> dict[str, Any]:
         specs = [server("mute", "mute"), server("crash", "exit_on_start"), *healthy, *specs]
     async with opened(specs, folder) as servers:
         started = time.perf_counter()
-        patience = Patience(PATIENCE, servers.doubtful())
+        patience = Patience(PATIENCE, servers.doubtful)
         cache = servers.cache
         found = await build_catalog(specs, servers=servers, cache=cache, patience=patience)
         first = time.perf_counter()

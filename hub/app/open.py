@@ -235,7 +235,7 @@ async def _live(setup: Setup, specs: list[ServerSpec], servers: LazyServers) -> 
         cache=servers.cache,
         pins=servers.pins,
         offers=offered,
-        patience=Patience(setup.loaded.settings.catalog.patience, servers.doubtful()),
+        patience=Patience(setup.loaded.settings.catalog.patience, servers.doubtful),
     )
     catalog.problems += unset
     tell_held_back(catalog, servers)

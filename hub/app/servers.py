@@ -122,12 +122,11 @@ class LazyServers:
             self._stop.set()
             self._ready.set()
 
-    def doubtful(self) -> frozenset[str]:
-        """Return the servers that were started before, and did not come up the last time."""
-        if self._records is None:
-            return frozenset()
-        known = {spec.name: self._records.read(spec) for spec in self._specs}
-        return frozenset(name for name, last in known.items() if last and last.came_to_nothing)
+    def doubtful(self, server: str) -> bool:
+        """Say whether a server was started before, and did not come up the last time."""
+        spec = self._spec(server)
+        last = self._records.read(spec) if self._records and spec else None
+        return last is not None and last.came_to_nothing
 
     def _protocols(self) -> dict[str, str]:
         """Return which protocol each server spoke the last time, where no record says it."""

@@ -4,7 +4,7 @@ Once some have answered, the others have a little time more, which grows with wh
 answer took. Whoever has not answered by then is late, and goes on starting.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 from msgspec import Struct, field
@@ -25,8 +25,8 @@ class Patience(Struct, frozen=True):
 
     seconds: float
     """At least so long, where an answer can be hoped for."""
-    doubtful: Collection[str] = ()
-    """Servers that did not come up the last time: nobody waits for these."""
+    doubtful: Callable[[str], bool] = lambda name: False
+    """Whether a server did not come up the last time, so that nobody waits for it."""
 
 
 class Gathered(Struct):
@@ -61,6 +61,7 @@ class _Gathering:
         self._servers = servers
         self._patience = patience
         self._alone = alone
+        self._doubtful = {name for name in names if patience and patience.doubtful(name)}
         self._found = Gathered(late=list(names))
         self._scope = anyio.CancelScope()
         self._begun = anyio.current_time()
@@ -91,7 +92,7 @@ class _Gathering:
         patience = self._patience
         if patience is None:
             return
-        if all(name in patience.doubtful for name in self._found.late):
+        if self._doubtful.issuperset(self._found.late):
             seconds = 0.0
         elif self._latest is None:
             seconds = patience.seconds * (SILENCE if self._alone else 1)
