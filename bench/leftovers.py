@@ -106,7 +106,9 @@ def _ended(hub: "subprocess.Popen[bytes]", way: Way, mark: str, where: Place) ->
 
     def all_there() -> bool:
         seen.update(_marked(mark))
-        lines = [path.read_text() for path in where.folder.glob(f"{started.name}-*")]
+        lines = [
+            path.read_text(encoding="utf-8") for path in where.folder.glob(f"{started.name}-*")
+        ]
         called = way.connecting or way.signal is None or "call" in "".join(lines)
         ready = sum("spawned" in text for text in lines) == wanted
         return (ready and called) or hub.poll() is not None

@@ -82,6 +82,7 @@ def serving(script: Mapping[str, Any], where: Place) -> Iterator[Server]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     ) as process:
         try:
             yield Server(process)
@@ -116,6 +117,7 @@ def run(command: Sequence[str], where: Place) -> tuple[float, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     ) as process:
         watchdog = threading.Timer(PATIENCE, process.kill)
         watchdog.start()

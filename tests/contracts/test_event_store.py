@@ -135,8 +135,8 @@ def test_a_fresh_session_is_listed_with_what_is_known(store: SessionArchive) -> 
     opened(store, workspace="/w")
     (info,) = store.list_sessions()
     assert info.as_dict() == {
-        "id": "s-1",
-        "parent": "",
+        "session_id": "s-1",
+        "parent_session_id": "",
         "role": "lead",
         "workspace": "/w",
         "created": 1000.0,

@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType({
     ),
     "logs": Entry("hub.cli.mcp.logs", "Show what a server wrote to standard error.", "Look"),
     "test": Entry(
-        "hub.cli.mcp.test",
+        "hub.cli.mcp.trial",
         "Check a server as a conformance run would, and for what model servers would reject.",
         "Try",
     ),
