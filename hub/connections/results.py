@@ -1,5 +1,6 @@
 """From the result of an MCP call to the outcome that a model is told."""
 
+import base64
 import json
 from typing import Any
 
@@ -39,8 +40,7 @@ def outcome_of(result: types.CallToolResult) -> ToolOutcome:
 def _line(block: dict[str, Any]) -> str:
     match block.get("type"):
         case "image" | "audio" as kind:
-            size = len(block.get("data", "")) * 3 // 4
-            return f"[{kind}, {block.get('mimeType', 'unknown type')}, {size} bytes]"
+            return f"[{kind}, {block.get('mimeType', 'unknown type')}, {_size(block)}]"
         case "resource_link":
             return f"[link to {block.get('name', '')}: {block.get('uri', '')}]"
         case "resource":
@@ -49,3 +49,11 @@ def _line(block: dict[str, Any]) -> str:
             return str(text) if text is not None else f"[resource {resource.get('uri', '')}]"
         case kind:
             return f"[a block of type {kind}]"
+
+
+def _size(block: dict[str, Any]) -> str:
+    """Say how large the content of an image or sound is, or that it cannot be told."""
+    try:
+        return f"{len(base64.b64decode(block.get('data', ''), validate=True))} bytes"
+    except ValueError:
+        return "not in base64 as the protocol wants it, so nothing can show it"

@@ -107,6 +107,15 @@ async def test_an_image_in_an_error_is_kept_as_a_block(tmp_path: Path):
     assert "[image, " in outcome.text
 
 
+async def test_an_image_that_is_not_base64_breaks_nothing(tmp_path: Path):
+    """It is kept as it came, in its place, and the model is told (H45)."""
+    outcome = await answer(tmp_path, "raw_image", text="x")
+    assert not outcome.is_error
+    assert [block["type"] for block in outcome.blocks] == ["text", "image"]
+    assert outcome.text.startswith("x\n[image, image/png, not in base64")
+    assert "PNG\r" not in outcome.text
+
+
 async def test_a_result_that_its_output_schema_forbids_is_still_a_result(tmp_path: Path):
     """The tool ran; what it says is shown, not replaced by an error of ours."""
     outcome = await answer(tmp_path, "bad_output", "add", a=1, b=2)
