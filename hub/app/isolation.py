@@ -128,6 +128,8 @@ def changes_of(records: Records) -> Callable[[str], Changes | None]:
 
     def look(job: str) -> Changes | None:
         record = records.read(job)
-        return None if record is None else record.changes
+        if record is None or not (record.state == "saved" or record.incomplete):
+            return None
+        return record.changes
 
     return look

@@ -12,6 +12,7 @@ import anyio
 from msgspec import Struct
 
 from hub.app.options import InitInfo, RunOptions
+from hub.cli.changes import KeptChanges
 from hub.cli.failures import GOOD, FailedChildren, ending
 from hub.cli.garbage import keep_imports
 from hub.cli.outlet import Outlet
@@ -101,14 +102,14 @@ async def run_task(opener: Opener, options: RunOptions, task: str, faces: Faces)
 async def _run(
     opener: Opener, options: RunOptions, task: str, faces: Faces, stopper: Stopper
 ) -> int:
-    children = FailedChildren()
+    children, changes = FailedChildren(), KeptChanges()
     async with opener(options) as hub:
         _announce(hub.init, faces)
         stopper.cancel_run = hub.cancel
         faces.outlet.on_broken = partial(hub.cancel, "user")
         try:
             async with hub.ask(task, final=True) as events:
-                await _follow(events, faces, children)
+                await _follow(events, faces, children.note, changes.note)
             result: TurnResult = events.result
         finally:
             stopper.cancel_run = faces.outlet.on_broken = None
@@ -119,6 +120,8 @@ async def _run(
         await faces.outlet.drained()
         if words := last_words(result, hub.init.workspace, options, children):
             faces.view.say(words)
+        if words := changes.text():
+            faces.view.say(words)
         if faces.outlet.fault:
             faces.view.say(
                 f"error: the result could not be written: {faces.outlet.fault}\n"
@@ -128,14 +131,15 @@ async def _run(
     return code
 
 
-async def _follow(events: Stream, faces: Faces, children: FailedChildren) -> None:
+async def _follow(events: Stream, faces: Faces, *hearers: Callable[[AnyEvent], None]) -> None:
     connected = False
     async for event in events:
         if event.type == "server.connected" and not connected:
             connected = True
             keep_imports()
         faces.view.show(event)
-        children.note(event)
+        for hear in hearers:
+            hear(event)
         if line := faces.writer.event(event):
             faces.outlet.put(line)
         if faces.outlet.full:
