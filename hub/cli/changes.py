@@ -39,7 +39,7 @@ class KeptChanges:
         lines = [_words(agent, changes) for agent, changes in self._kept[:MOST]]
         if (more := len(self._kept) - len(lines)) > 0:
             lines.append(f"changes of {more} more: hub jobs list --changes")
-        return "\n".join([*lines, "  nothing of it is in the workspace before: hub jobs apply JOB"])
+        return "\n".join([*lines, "  the workspace has none of it until: hub jobs apply JOB"])
 
 
 def _words(agent: str, changes: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ def test_each_child_is_named_with_what_it_changed_and_what_to_do() -> None:
         "changes of lead/worker#0: 2 files, +3 -1; see: hub jobs diff j-0",
         "changes of lead/worker#1: 2 files, +3 -1, not complete (no\\x1b[2J); "
         "see: hub jobs diff j-1",
-        "  nothing of it is in the workspace before: hub jobs apply JOB",
+        "  the workspace has none of it until: hub jobs apply JOB",
     ]
     lines = told(*(kept(number) for number in range(MOST + 2))).splitlines()
     assert lines[MOST] == "changes of 2 more: hub jobs list --changes"
