@@ -11,7 +11,8 @@ from hub.app.live import LiveCatalog
 from hub.app.mentions import expanded
 from hub.app.options import InitInfo
 from hub.app.resume import Stored
-from hub.app.run import Run, Seat
+from hub.app.run import Run
+from hub.app.seat import Seat
 from hub.app.servers import LazyServers
 from hub.app.stream import EventStream
 from hub.core import events as ev

@@ -31,7 +31,8 @@ from hub.app.reach import (
 from hub.app.reporting import Reporting, acceptance_commands
 from hub.app.resume import Stored, reopen, require_same
 from hub.app.role_models import RoleModels
-from hub.app.run import Run, Seat
+from hub.app.run import Run
+from hub.app.seat import Seat
 from hub.app.servers import LazyServers
 from hub.app.setup import STORE, Setup, find_sources, load_setup
 from hub.app.states import server_states
@@ -202,6 +203,7 @@ async def _hub(
         store=start.store,
         clock=SystemClock(),
         asker=answers.asker,
+        elicitor=start.options.elicitor or NobodyToAsk(),
         at_work=answers.at_work,
         model_for=models_of.model,
         profile_for=models_of.profile,

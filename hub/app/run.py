@@ -1,30 +1,29 @@
 """One run: what all agents of a tree share, and how a role becomes an agent."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 from msgspec import Struct, field
 
+from hub.app.above import ask_above
 from hub.app.asking import AtWork
 from hub.app.desk import Desk, Seating
 from hub.app.isolation import Isolation, place_of
 from hub.app.policies import policy_of
 from hub.app.reporting import Reporting, report_duty
+from hub.app.seat import CHILD_RULES, Seat
 from hub.app.views import fitted, view
 from hub.catalog.catalog import Catalog
 from hub.catalog.explain import Profile
 from hub.core import events as ev
-from hub.core.cancel import CancelToken
-from hub.core.conversation import Conversation
+from hub.core.asking import Elicitor
 from hub.core.errors import UsageError
 from hub.core.jobs import Denials, Failure, Job, ParentLink, TurnResult
-from hub.core.ledger import Ledger
 from hub.core.ports import Asker, Clock, EventStore, Model, Tool
 from hub.core.team import Grant, Role
 from hub.dispatch.ask_tool import ASK, AskTool
-from hub.dispatch.board import Entry, JobBoard
+from hub.dispatch.board import JobBoard
 from hub.dispatch.build import DeriveGrant, Parent
 from hub.dispatch.caps import Caps
 from hub.dispatch.dispatcher import Dispatcher
@@ -38,44 +37,6 @@ from hub.engine.turn import run_turn
 from hub.permissions.policy import Rule
 from hub.pipeline.path import CallPath
 
-CHILD_RULES = (
-    "\n\nYou work for a parent agent. Nobody reads what you write except through the tool "
-    "`report`: call it once, as your last act, with a true account of what you did and found and "
-    "what you could not do."
-)
-"""What every child is told beside its role's instructions."""
-
-
-class Seat(Struct):
-    """One agent's place in the tree."""
-
-    role: Role
-    session: str
-    path: str
-    """Such as ``lead/worker#2``."""
-    depth: int
-    grant: Grant
-    ledger: Ledger
-    cancel: CancelToken
-    denials: Denials
-    conversation: Conversation = field(default_factory=Conversation)
-    seq: int = 0
-    turn: int = 0
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    """Tell the children of this seat apart."""
-    allowed: set[str] = field(default_factory=set)
-    """Tools that a person allowed for the session."""
-    loaded: list[str] = field(default_factory=list)
-    """Tools that joined those that were offered at first, in their order."""
-    job: Job | None = None
-    """None for a root."""
-    link: ParentLink | None = None
-    """The way to the parent; None for a root."""
-    left: list[Entry] = field(default_factory=list)
-    """Results of jobs that an earlier process could not tell the agent."""
-    workspace: Path | None = None
-    """Where it works; None is the run's workspace."""
-
 
 class Run(Struct):
     """What the agents of one tree share."""
@@ -88,6 +49,7 @@ class Run(Struct):
     store: EventStore
     clock: Clock
     asker: Asker
+    elicitor: Elicitor
     model_for: Callable[[Role], Model]
     profile_for: Callable[[Role], Profile]
     """What the servers of a role's model accept as schemas."""
@@ -113,7 +75,7 @@ class Run(Struct):
         """Put the parts of an agent together."""
         journal = self._journal(seat)
         profile = self.profile_for(seat.role)
-        board = JobBoard(journal, self.clock, left=seat.left)
+        board = self._board(seat, journal)
         seating: Seating
         dispatcher = self._dispatcher(
             seat, journal, board, lambda: seating.offer.load(tool.spec.name for tool in later)
@@ -159,6 +121,10 @@ class Run(Struct):
         )
         self.at_work[seat.session] = AtWork(agent, policy, seat.allowed, seating.join)
         return agent
+
+    def _board(self, seat: Seat, journal: SessionJournal) -> JobBoard:
+        above = ask_above(seat.link, self.elicitor)
+        return JobBoard(journal, self.clock, above=above, left=seat.left)
 
     def _journal(self, seat: Seat) -> SessionJournal:
         return SessionJournal(

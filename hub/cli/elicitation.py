@@ -128,7 +128,8 @@ def heading(question: Elicitation) -> str:
     message = question.message
     if len(message) > MOST_MESSAGE:
         message = f"{message[:MOST_MESSAGE]}… ({len(message)} characters)"
-    lines = [f"MCP server {one_line(question.server)} asks you{whom}:"]
+    who = f"MCP server {one_line(question.server)} asks you{whom}:"
+    lines = [who if question.server else f"{one_line(question.agent)} asks you:"]
     lines += [f"  {line}" for line in printable(message).split("\n")]
     if question.url:
         lines += [

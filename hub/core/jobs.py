@@ -210,6 +210,10 @@ class Answered(Struct, frozen=True):
     by: AnsweredBy
 
 
+AskAbove = Callable[[str, str, Sequence[str]], Awaitable[Answered]]
+"""Asks whoever is above a parent: agent that asks, question, answers that it proposes."""
+
+
 class ParentLink(Protocol):
     """What a job may ask of those above it while it runs."""
 

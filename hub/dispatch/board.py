@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 from msgspec import Struct, field
 
 from hub.core import events as ev
 from hub.core.cancel import CancelReason
-from hub.core.jobs import AnsweredBy, Job
+from hub.core.jobs import Answered, AnsweredBy, AskAbove, Job
 from hub.core.ports import Clock, Journal
 from hub.dispatch.frame import question_message, result_message
 
@@ -62,8 +63,19 @@ class Entry(Struct, eq=False):
 class JobBoard:
     """The jobs of one agent."""
 
-    def __init__(self, journal: Journal, clock: Clock, *, left: Iterable[Entry] = ()) -> None:
-        """Make the board; ``left`` are results that an earlier process could not tell."""
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        above: AskAbove | None = None,
+        left: Iterable[Entry] = (),
+    ) -> None:
+        """Make the board; ``left`` are results that an earlier process could not tell.
+
+        ``above`` answers what the agent leaves; without it nobody does.
+        """
+        self._above = above or _nobody
         self._journal = journal
         self._clock = clock
         self._group: anyio.abc.TaskGroup | None = None
@@ -163,11 +175,11 @@ class JobBoard:
     async def more(self) -> bool:
         """Wait until there is something to hear, if anything can still come; say whether.
 
-        A question that the agent was told and has left is answered: by nobody.
+        A question that the agent was told and has left goes to whoever is above it.
         """
         for entry in self.active:
             if entry.question is not None and entry.question.shown:
-                self.answer(entry, NOBODY, by="nobody")
+                await self._pass_on(entry, entry.question)
         if not self.active and not self.unheard:
             return False
         await self._until(lambda: bool(self.unheard) or not self.active)
@@ -183,6 +195,21 @@ class JobBoard:
             if entry.job is not None:
                 entry.job.cancel.cancel(reason)
 
+    async def _pass_on(self, entry: Entry, question: Asked) -> None:
+        """Let those above answer, for as long as the child waits."""
+        answered = Answered("", "nobody")
+        async with anyio.create_task_group() as group:
+
+            async def end_with_it() -> None:
+                await question.answered.wait()
+                group.cancel_scope.cancel()
+
+            group.start_soon(end_with_it)
+            answered = await self._above(entry.agent, question.text, question.options)
+            group.cancel_scope.cancel()
+        if entry.question is question:
+            self.answer(entry, answered.text or NOBODY, by=answered.by)
+
     def _tell(self) -> None:
         self._news.set()
         self._news = anyio.Event()
@@ -190,6 +217,11 @@ class JobBoard:
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
             await self._news.wait()
+
+
+async def _nobody(_agent: str, _question: str, _options: Sequence[str]) -> Answered:
+    await anyio.lowlevel.checkpoint()
+    return Answered("", "nobody")
 
 
 def _question(entry: Entry, question: Asked) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from hub.core.asking import Elicited
+from hub.testing import ScriptedElicitor
 from hub.testing.serving import serve_model
 from tests.teams import (
     agents,
@@ -204,6 +206,66 @@ async def test_a_question_that_is_left_is_answered_by_nobody(
     [done] = of_type(events, "job.done")
     assert delivered(events) == [done.job]
     assert result.text == "ok"
+
+
+async def test_a_question_that_the_parent_leaves_goes_to_the_user(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """The user is next in line, with who asks and what it proposes (A26)."""
+    asks = {"calls": [{"tool": "ask", "args": {"question": "which?", "options": ["a", "b"]}}]}
+    script = agents(
+        lead=[{"calls": [dispatch("child")]}, {"text": "I do not know"}, {"text": "ok"}],
+        child=[asks, {"calls": [report("took {{ last[0].json.answer }}")]}],
+    )
+    roles = team_folder(tmp_path, lead=lead_to("child"), child={})
+    elicitor = ScriptedElicitor([Elicited("accept", {"answer": "b"})])
+    async with serve_model(script) as server:
+        async with team(server, workspace, tmp_path, team=roles, elicitor=elicitor) as hub:
+            _, events = await ask(hub, "go")
+    [asked] = elicitor.questions
+    assert (asked.server, asked.agent, asked.message) == ("", "lead/child#1", "which?")
+    [answered] = of_type(events, "job.answered")
+    assert (answered.answer, answered.by) == ("b", "user")
+    [done] = of_type(events, "job.done")
+    assert done.result["report"]["summary"] == "took b"
+
+
+async def test_a_question_climbs_over_a_parent_that_is_a_child_itself(
+    tmp_path: Path, workspace: Path
+) -> None:
+    """What the middle leaves its own parent is asked (A26)."""
+    roles = team_folder(
+        tmp_path,
+        lead=lead_to("middle"),
+        middle={"dispatch": [{"role": "leaf"}]},
+        leaf={},
+    )
+    job = "{{ last[0].json.job_id }}"
+    script = agents(
+        lead=[
+            {"calls": [dispatch("middle")]},
+            {"calls": [{"tool": "answer_job", "args": {"job_id": job, "answer": "blue"}}]},
+            {"text": "waiting"},
+            {"text": "ok"},
+        ],
+        middle=[
+            {"calls": [dispatch("leaf")]},
+            {"text": "I leave that"},
+            reports("middle"),
+        ],
+        leaf=[
+            {"calls": [{"tool": "ask", "args": {"question": "which colour?"}}]},
+            {"calls": [report("took {{ last[0].json.answer }}")]},
+        ],
+    )
+    async with serve_model(script) as server:
+        async with team(server, workspace, tmp_path, team=roles) as hub:
+            result, events = await ask(hub, "go")
+    assert result.outcome == "done"
+    leaf = next(e for e in of_type(events, "job.done") if e.role == "leaf")
+    assert leaf.result["report"]["summary"] == "took blue"
+    questions = [e.question for e in of_type(events, "job.question")]
+    assert questions == ["which colour?", "lead/middle#1/leaf#1 asks: which colour?"]
 
 
 async def test_a_child_cannot_report_over_jobs_of_its_own(tmp_path: Path, workspace: Path) -> None:
