@@ -1,7 +1,7 @@
 """The same fault over stdio and over HTTP: what is right does not depend on the transport."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -197,6 +197,25 @@ async def test_fast_calls_do_not_wait_for_a_slow_one(tmp_path: Path, transport: 
         assert log.events("called", name="slow") == []
         group.cancel_scope.cancel()
     assert len(set(answers)) == 20
+
+
+async def test_servers_that_list_slowly_are_listed_together(tmp_path: Path, transport: Transport):
+    """Five lists of a second each take about one, and nothing the second time (H29)."""
+    async with AsyncExitStack() as stack:
+        specs = []
+        for name in ("a", "b", "c", "d", "e"):
+            if transport == "stdio":
+                specs.append(faulty(name, "list_delay=1"))
+            else:
+                url = await stack.enter_async_context(faulty_http("list_delay=1"))
+                specs.append(over_http(name, url))
+        pool = await stack.enter_async_context(open_pool(*specs, workspace=tmp_path))
+        for least, most in ((1.0, 3.0), (0.0, 0.05)):
+            began = anyio.current_time()
+            async with anyio.create_task_group() as group:
+                for spec in specs:
+                    group.start_soon(pool.listing, spec.name)
+            assert least <= anyio.current_time() - began < most
 
 
 @pytest.mark.parametrize("ask", ["elicitation", "url", "roots", "sampling"])
