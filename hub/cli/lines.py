@@ -143,7 +143,7 @@ class RunLines:
         if not words:
             return f"{others_said} of server {event.server} have changed"
         more = f"; other {others_said}" if others_said else ""
-        return f"tools of server {event.server} are not as cached: {words}{more}"
+        return f"tools of server {event.server}: {words}{more}"
 
     def _turn_done(self, event: ev.TurnDone) -> str:
         if "/" in event.agent:
