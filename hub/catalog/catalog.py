@@ -248,7 +248,7 @@ async def refresh_cache(
             now = await servers.listing(spec.name)
         except ServerError:
             return
-        if before is None or before.tools != now.tools:
+        if before is None or before != now:
             cache.save(spec, now)
         if before is not None and (change := listing_change(before, now)) is not None:
             emit(change)

@@ -53,7 +53,7 @@ async def hold_connection(
     )
     with anyio.CancelScope(deadline=attempt.limit) as connecting:
         async with Client(
-            asking.guarded(open_server(spec, place, watch)),
+            asking.guarded(await open_server(spec, place, watch)),
             mode=mode,
             client_info=types.Implementation(name="hub", version=__version__),
             logging_callback=wiring.logged,

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from msgspec import Struct, field
@@ -31,6 +32,7 @@ BUNDLED: Mapping[str, str] = {
     "notes": "hub_servers.notes",
 }
 """The servers that come with the hub, and the module of each."""
+KEYRING = "${keyring:"
 HTTP_READ_LIMIT = 3600.0
 """Seconds that an HTTP response may be silent; calls have limits of their own, far below."""
 
@@ -54,14 +56,14 @@ class Place(Struct, frozen=True):
     """Is told that they asked, where that belongs to no call."""
 
 
-def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
+async def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
     """Return what an MCP client connects to: a server object, or a transport.
 
     Raises:
         ServerError: a bundled server of this name does not exist.
         HubError: a variable that the spec refers to is not set.
     """
-    written, spec = spec, place.resolve(spec)
+    written, spec = spec, await _resolved(spec, place)
     watch.hidden = hidden_values(written, spec)
     if spec.transport == "http":
         return _http(spec, place, watch)
@@ -77,6 +79,13 @@ def open_server(spec: ServerSpec, place: Place, watch: Watch) -> Any:
     if spec.transport == "memory":
         return import_module(_module(spec)).create_server(place.workspace)
     return _stdio(spec, place, watch)
+
+
+async def _resolved(spec: ServerSpec, place: Place) -> ServerSpec:
+    """Put in what the spec refers to; a keyring may wait for its user, so it is asked aside."""
+    if KEYRING in repr(spec):
+        return await anyio.to_thread.run_sync(place.resolve, spec, abandon_on_cancel=True)
+    return place.resolve(spec)
 
 
 def _stdio(spec: ServerSpec, place: Place, watch: Watch) -> AbstractAsyncContextManager[Any]:

@@ -43,7 +43,7 @@ async def address_under_test(spec: ServerSpec, place: Place, watch: Watch) -> As
 
 @asynccontextmanager
 async def _connected(spec: ServerSpec, place: Place, watch: Watch) -> AsyncIterator[Wire]:
-    async with open_server(spec, place, watch) as (incoming, outgoing):
+    async with await open_server(spec, place, watch) as (incoming, outgoing):
 
         async def send(message: Json, headers: Mapping[str, str]) -> None:
             parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
