@@ -177,6 +177,7 @@ async def test_tools_of_a_server_that_crashed_are_marked(tmp_path: Path, workspa
         "script": 1,
         "turns": [
             {"calls": [{"tool": "far__crash", "args": {"code": 3}}]},
+            {"calls": [{"tool": "shell__run", "args": {"command": "sleep 0.5"}}]},
             *searching("echo a text"),
         ],
     }
